@@ -1,0 +1,1 @@
+"""Verify a result: what a clean merge does not prove."""

@@ -1,0 +1,1 @@
+"""What the tool decides: pure functions over text, standard library only, no I/O."""

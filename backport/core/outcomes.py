@@ -1,0 +1,74 @@
+"""What came of it, as values: a conflict is a result, not an exception."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What happened to one hunk, strictest first."""
+
+    EXACT = "exact"
+    MOVED = "moved"
+    ALREADY = "already"
+    REANCHORED = "reanchored"
+    REPLACED = "replaced"
+    DROPPED = "dropped"
+    AMBIGUOUS = "ambiguous"
+    CONFLICT = "conflict"
+
+    @property
+    def failed(self) -> bool:
+        """True where the hunk has no place."""
+        return self in (Outcome.AMBIGUOUS, Outcome.CONFLICT)
+
+    @property
+    def placed(self) -> bool:
+        """True where the hunk changes the target."""
+        return self in (Outcome.EXACT, Outcome.MOVED, Outcome.REANCHORED, Outcome.REPLACED)
+
+
+class Severity(StrEnum):
+    """How much a finding weighs: only an error fails its check."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Status(StrEnum):
+    """How a check ended; "not run" is never "passed"."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong at one place.
+
+    `line` and `column` count from 1; 0 means that the finding has no line.
+    `symbol` is a stable name for what is wrong (no line numbers in it), so that
+    the same finding can be recognised in two trees. `mend` says what to do.
+    """
+
+    path: str
+    line: int
+    column: int
+    severity: Severity
+    code: str
+    message: str
+    symbol: str = ""
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one check over one target's tree; `note` says why it was not run."""
+
+    name: str
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    note: str = ""

@@ -1,0 +1,47 @@
+"""A tree of files as the core sees it: something that answers for a path.
+
+Git, a folder and a test's dict all fit behind `Tree`; `Overlay` lets a later
+patch see what earlier ones made of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+REGULAR = "100644"
+EXECUTABLE = "100755"
+SYMLINK = "120000"
+GITLINK = "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a tree: its git mode (six octal digits) and its bytes."""
+
+    mode: str
+    data: bytes
+
+
+class Tree(Protocol):
+    """A read-only tree of files, addressed by `/`-separated relative paths."""
+
+    def entry(self, path: str) -> Entry | None:
+        """The file at `path`, or None where the tree has none."""
+
+    def paths(self) -> Mapping[str, str]:
+        """Every path of the tree with the git blob id of its content."""
+
+
+@dataclass(slots=True)
+class Overlay:
+    """A tree with changes on top; a change of None means that the file is gone."""
+
+    base: Tree
+    changes: dict[str, Entry | None] = field(default_factory=dict)
+
+    def entry(self, path: str) -> Entry | None:
+        if path in self.changes:
+            return self.changes[path]
+        return self.base.entry(path)
