@@ -14,6 +14,7 @@ REGULAR = "100644"
 EXECUTABLE = "100755"
 SYMLINK = "120000"
 GITLINK = "160000"
+DIRECTORY = "040000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Tree(Protocol):
     """A read-only tree of files, addressed by `/`-separated relative paths."""
 
     def entry(self, path: str) -> Entry | None:
-        """The file at `path`, or None where the tree has none."""
+        """The file at `path`, or None; a folder answers with mode DIRECTORY and no bytes."""
 
     def paths(self) -> Mapping[str, str]:
         """Every path of the tree with the git blob id of its content."""
