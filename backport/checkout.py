@@ -8,118 +8,67 @@ object and its index runs hooks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from git import Repo
 from git.exc import GitError, InvalidGitRepositoryError, NoSuchPathError
 
 from backport import plumbing
+from backport.commit_tree import CommitTree
 from backport.core.objects import (
     GitObject,
     Identity,
     parse_tree,
     render_pack,
-    render_tree,
 )
-from backport.core.paths import decode, encode
-from backport.core.trees import DIRECTORY, GITLINK, Entry
+from backport.core.patches import Author
+from backport.core.paths import decode
 from backport.errors import EnvironmentProblem
 
 ZERO = "0" * 40
+_PLAIN_DIFF = (
+    "--binary",
+    "--full-index",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--unified=3",
+    "--inter-hunk-context=0",
+    "--diff-algorithm=histogram",
+    "-O/dev/null",
+)
+_MAIL_FORMAT = (
+    *_PLAIN_DIFF,
+    "--stdout",
+    "--no-renames",
+    "--zero-commit",
+    "--no-signature",
+    "--no-stat",
+    "--no-numbered",
+    "--no-attach",
+    "--no-thread",
+    "--no-cover-letter",
+    "--no-base",
+    "--no-signoff",
+    "--no-notes",
+    "--subject-prefix=PATCH",
+    "--encode-email-headers",
+)
 
 
-class CommitTree:
-    """The tree of one commit, read folder by folder as it is asked for."""
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit as `import` reads it: who, when, why, and its diff against its one parent."""
 
-    def __init__(self, checkout: Checkout, tree: str) -> None:
-        self._checkout = checkout
-        self.id = tree
-        self._folders: dict[str, dict[bytes, tuple[str, str]] | None] = {}
-
-    def folder(self, path: str) -> dict[bytes, tuple[str, str]] | None:
-        """The raw entries of a folder (the top is ""), or None where there is none."""
-        if path not in self._folders:
-            self._folders[path] = self._read_folder(path)
-        return self._folders[path]
-
-    def _read_folder(self, path: str) -> dict[bytes, tuple[str, str]] | None:
-        if not path:
-            return self._checkout.read_tree(self.id)
-        found = self.locate(path)
-        if found is None or found[0] != DIRECTORY:
-            return None
-        return self._checkout.read_tree(found[1])
-
-    def locate(self, path: str) -> tuple[str, str] | None:
-        """The (mode, object id) at `path`, or None."""
-        above, _, name = path.rpartition("/")
-        folder = self.folder(above)
-        return None if folder is None else folder.get(encode(name))
-
-    def entry(self, path: str) -> Entry | None:
-        found = self.locate(path)
-        if found is None:
-            return None
-        mode, object_id = found
-        if mode in (DIRECTORY, GITLINK):
-            return Entry(mode, b"")
-        return Entry(mode, self._checkout.read_object(object_id))
-
-    def paths(self) -> Mapping[str, str]:
-        return dict(self._walk(""))
-
-    def _walk(self, folder: str) -> Iterator[tuple[str, str]]:
-        for name, (mode, object_id) in (self.folder(folder) or {}).items():
-            path = f"{folder}/{decode(name)}" if folder else decode(name)
-            if mode == DIRECTORY:
-                yield from self._walk(path)
-            else:
-                yield path, object_id
-
-    def with_changes(self, changes: Mapping[str, Entry | None]) -> tuple[str, list[GitObject]]:
-        """The id of the tree with these changes, and the objects that it needs."""
-        objects: list[GitObject] = []
-        flat: dict[str, tuple[str, str] | None] = {}
-        for path, entry in changes.items():
-            flat[path] = None
-            if entry is not None:
-                blob = GitObject("blob", entry.data)
-                objects.append(blob)
-                flat[path] = (entry.mode, blob.id(self._checkout.algorithm))
-        root = self._rebuild("", flat, objects)
-        return root or self._empty(objects), objects
-
-    def _empty(self, objects: list[GitObject]) -> str:
-        empty = GitObject("tree", b"")
-        objects.append(empty)
-        return empty.id(self._checkout.algorithm)
-
-    def _rebuild(
-        self, folder: str, changes: Mapping[str, tuple[str, str] | None], objects: list[GitObject]
-    ) -> str | None:
-        """The id of one folder with its changes, or None where it has become empty."""
-        entries = dict(self.folder(folder) or {})
-        below: dict[str, dict[str, tuple[str, str] | None]] = {}
-        for path, value in changes.items():
-            name, slash, rest = path.partition("/")
-            if slash:
-                below.setdefault(name, {})[rest] = value
-            elif value is None:
-                entries.pop(encode(name), None)
-            else:
-                entries[encode(name)] = value
-        for name, inside in below.items():
-            child = self._rebuild(f"{folder}/{name}" if folder else name, inside, objects)
-            if child is None:
-                entries.pop(encode(name), None)
-            else:
-                entries[encode(name)] = (DIRECTORY, child)
-        if not entries:
-            return None
-        made = render_tree(entries)
-        objects.append(made)
-        return made.id(self._checkout.algorithm)
+    id: str
+    parents: tuple[str, ...]
+    author: Author
+    message: str
+    diff: bytes
 
 
 class Checkout:
@@ -240,7 +189,7 @@ class Checkout:
 
         None where `base` is not met within the limit.
         """
-        found = []
+        found: list[tuple[str, str]] = []
         commit = tip
         while commit != base:
             if not commit or len(found) == limit:
@@ -249,6 +198,31 @@ class Checkout:
             found.append((commit, decode(message)))
             commit = self._header(commit, "parent")
         return found
+
+    def commits(self, start: str, end: str) -> list[Commit]:
+        """Every commit after `start` up to `end`, oldest first, with its diff.
+
+        Raises EnvironmentProblem where a name is unknown.
+        """
+        for name in (start, end):
+            self.base(name)
+        out = plumbing.run(
+            self.git_dir, "rev-list", "--reverse", "--topo-order", f"{start}..{end}", "--"
+        )
+        return [self._commit(line) for line in out.decode().split()]
+
+    def _commit(self, commit: str) -> Commit:
+        head, _, message = self.read_object(commit).partition(b"\n\n")
+        lines = decode(head).split("\n")
+        parents = tuple(line[7:] for line in lines if line.startswith("parent "))
+        author = next(line[7:] for line in lines if line.startswith("author "))
+        who, seconds, zone = author.rsplit(" ", 2)
+        name, _, email = who.partition(" <")
+        diff = plumbing.run(
+            self.git_dir, "diff-tree", "-p", "-M", *_PLAIN_DIFF, "--root", "--no-commit-id", commit
+        )
+        written = Author(name, email.rstrip(">"), f"{seconds} {zone}")
+        return Commit(commit, parents, written, decode(message), diff)
 
     # ------------------------------------------------------------ who and where
 
@@ -309,6 +283,15 @@ class Checkout:
     def store(self, objects: Iterable[GitObject]) -> None:
         """Keep these objects; nothing refers to them yet."""
         plumbing.store_pack(self.git_dir, render_pack(objects, self.algorithm))
+
+    def mbox(self, objects: Iterable[GitObject], base: str, tip: str) -> bytes:
+        """The commits from `base` to `tip` as mails; their objects are not kept."""
+        pack = render_pack(objects, self.algorithm)
+        with plumbing.scratch_objects(self.common_dir.resolve() / "objects") as extra:
+            plumbing.store_pack(self.git_dir, pack, extra)
+            return plumbing.run(
+                self.git_dir, "format-patch", *_MAIL_FORMAT, f"{base}..{tip}", extra=extra
+            )
 
     def move_branch(self, branch: str, new: str, old: str | None, why: str) -> None:
         """Move the branch, only if it still is where it was."""

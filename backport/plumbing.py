@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
@@ -40,15 +42,20 @@ def git_command(git_dir: Path | str, *words: str) -> list[str]:
     return ["git", f"--git-dir={git_dir}", *_QUIET, *words]
 
 
-def run(git_dir: Path | str, *words: str, feed: Iterable[bytes] = (), cwd: Path | None = None) -> bytes:
+def run(
+    git_dir: Path | str,
+    *words: str,
+    feed: Iterable[bytes] = (),
+    cwd: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> bytes:
     """What git prints on standard output; raises EnvironmentProblem with git's own first line."""
-    child = start(git_dir, *words, cwd=cwd)
-    try:
-        with cast(IO[bytes], child.stdin) as stdin:
-            for piece in feed:
-                stdin.write(piece)
-    except BrokenPipeError:
-        pass  # git said why on standard error
+    child = start(git_dir, *words, cwd=cwd, extra=extra)
+    stdin = cast("IO[bytes]", child.stdin)
+    with suppress(BrokenPipeError):  # git says why on standard error
+        for piece in feed:
+            stdin.write(piece)
+        stdin.close()
     child.stdin = None
     out, err = child.communicate()
     if child.returncode:
@@ -56,7 +63,12 @@ def run(git_dir: Path | str, *words: str, feed: Iterable[bytes] = (), cwd: Path 
     return out
 
 
-def start(git_dir: Path | str, *words: str, cwd: Path | None = None) -> subprocess.Popen[bytes]:
+def start(
+    git_dir: Path | str,
+    *words: str,
+    cwd: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
     """A git child with pipes on all three streams."""
     try:
         return subprocess.Popen(
@@ -64,7 +76,7 @@ def start(git_dir: Path | str, *words: str, cwd: Path | None = None) -> subproce
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=clean_environment(),
+            env={**clean_environment(), **(extra or {})},
             cwd=cwd,
         )
     except FileNotFoundError:
@@ -102,8 +114,8 @@ class ObjectReader:
         """
         if "\n" in name:
             return None
-        stdin = cast(IO[bytes], self._child.stdin)
-        stdout = cast(IO[bytes], self._child.stdout)
+        stdin = cast("IO[bytes]", self._child.stdin)
+        stdout = cast("IO[bytes]", self._child.stdout)
         try:
             stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
             stdin.flush()
@@ -122,13 +134,25 @@ class ObjectReader:
         return words[0], words[1], data
 
     def _failure(self) -> EnvironmentProblem:
-        err = cast(IO[bytes], self._child.stderr).read()
+        err = cast("IO[bytes]", self._child.stderr).read()
         return EnvironmentProblem(explain(err, "cat-file"))
 
 
-def store_pack(git_dir: Path | str, pieces: Iterable[bytes]) -> None:
+def store_pack(
+    git_dir: Path | str, pieces: Iterable[bytes], extra: Mapping[str, str] | None = None
+) -> None:
     """Have git check every object of a pack and keep it; nothing refers to it yet."""
-    run(git_dir, "index-pack", "--stdin", "--fsck-objects", feed=pieces)
+    run(git_dir, "index-pack", "--stdin", "--fsck-objects", feed=pieces, extra=extra)
+
+
+@contextmanager
+def scratch_objects(objects: Path) -> Iterator[dict[str, str]]:
+    """An environment in which git writes objects to a folder that goes away again."""
+    with tempfile.TemporaryDirectory(prefix="backport-") as folder:
+        yield {
+            "GIT_OBJECT_DIRECTORY": folder,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
+        }
 
 
 def move_ref(git_dir: Path | str, ref: str, new: str, old: str, why: str) -> None:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from backport.core.anchoring import place_at
 from backport.core.binary import BinaryError, patched
 from backport.core.manifests import Adaptation, Drop, Reanchor, Replace
 from backport.core.objects import blob_id
 from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
 from backport.core.patches import FilePatch, Hunk, HunkId, Patch, hunk_ids
 from backport.core.paths import parents
-from backport.core.placing import Edit, Placement, Target, place, place_at
+from backport.core.placing import place
+from backport.core.reversing import reverse
 from backport.core.stacks import Stack
+from backport.core.texts import Edit, Placement, Target, splice
 from backport.core.trees import DIRECTORY, GITLINK, REGULAR, SYMLINK, Entry, Overlay, Tree
 
 Adaptations = Mapping[str, Adaptation]
@@ -291,7 +294,9 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
     try:
         return splice(target.text, edits), results
     except ValueError as error:
-        return None, [replace(result, outcome=Outcome.CONFLICT, detail=str(error)) for result in results]
+        return None, [
+            replace(result, outcome=Outcome.CONFLICT, detail=str(error)) for result in results
+        ]
 
 
 def _place_one(
@@ -330,18 +335,6 @@ def _place_replacement(
     return [result], [found.edit for found in placements if found.edit]
 
 
-def splice(text: bytes, edits: list[Edit]) -> bytes:
-    """The text with every edit made; raises ValueError where two edits touch the same lines."""
-    pieces = []
-    at = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if edit.start < at:
-            raise ValueError("two hunks of this file change the same lines of the target")
-        pieces += [text[at : edit.start], edit.text]
-        at = edit.end
-    return b"".join([*pieces, text[at:]])
-
-
 # ---------------------------------------------------------------- already there
 
 
@@ -355,39 +348,3 @@ def _contained(stack: Stack, tree: Tree) -> bool:
             if any(not result.outcome.placed for result in results):
                 return False
     return bool(stack.patches)
-
-
-def reverse(file: FilePatch) -> FilePatch:
-    """The patch that undoes `file`."""
-    swap = {b"+": b"-", b"-": b"+", b" ": b" "}
-    hunks = tuple(
-        Hunk(
-            hunk.new_start,
-            hunk.old_start,
-            _removals_first([swap[line[:1]] + line[1:] for line in hunk.lines]),
-        )
-        for hunk in file.hunks
-    )
-    return FilePatch(
-        file.new_path,
-        file.old_path,
-        hunks,
-        file.new_mode,
-        file.old_mode,
-        file.new_blob,
-        file.old_blob,
-    )
-
-
-def _removals_first(lines: list[bytes]) -> tuple[bytes, ...]:
-    """The lines with removals before additions in each run of changes, as diffs have them."""
-    out: list[bytes] = []
-    run: list[bytes] = []
-    for line in [*lines, b" "]:
-        if line[:1] != b" ":
-            run.append(line)
-            continue
-        out += sorted(run, key=lambda changed: changed[:1] == b"+")
-        out.append(line)
-        run = []
-    return tuple(out[:-1])

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from backport.core.parsing import PatchError, parse_diff, split_lines
-from backport.core.patches import Author, FilePatch, Patch
+from backport.core.cursors import PatchError, split_lines
+from backport.core.parsing import parse_diff
+from backport.core.patches import Author, Patch
 from backport.core.paths import decode
 
 _SEPARATOR = re.compile(rb"^From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001$", re.MULTILINE)

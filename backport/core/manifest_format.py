@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from backport.core.cursors import PatchError
 from backport.core.mail import parse_patch
 from backport.core.manifests import (
     Adaptation,
@@ -16,7 +17,6 @@ from backport.core.manifests import (
     Replace,
     Skip,
 )
-from backport.core.parsing import PatchError
 from backport.core.patches import FilePatch, HunkId
 from backport.core.stacks import Stack
 from backport.core.tables import Table, nearest, parse_toml

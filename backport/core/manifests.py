@@ -53,7 +53,9 @@ class Anchor:
     line: str = ""
 
     def __str__(self) -> str:
-        return f"{self.position} line: {self.line}" if self.line else f"{self.position} {self.scope}"
+        return (
+            f"{self.position} line: {self.line}" if self.line else f"{self.position} {self.scope}"
+        )
 
     @classmethod
     def parse(cls, text: str) -> Anchor:

@@ -11,55 +11,15 @@ import re
 from dataclasses import dataclass, replace
 
 from backport.core.binary import BinaryError, read_binary
+from backport.core.cursors import Cursor, PatchError, split_lines
+from backport.core.hunk_parsing import RANGE, read_hunks
+from backport.core.patches import Binary, FilePatch
 from backport.core.paths import decode, unquote, unsafe
-from backport.core.patches import Binary, FilePatch, Hunk
 
-_RANGE = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
 _PREFIX = re.compile(r"([abciow12])/(?=.)")
 _INDEX = re.compile(rb"index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
 _MODES = {"100644", "100755", "120000", "160000"}
 _NULL = "/dev/null"
-
-
-class PatchError(ValueError):
-    """A patch that cannot be read; `line` counts from 1 in the file it came from."""
-
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(message)
-        self.line = line
-        self.message = message
-
-
-@dataclass(slots=True)
-class Cursor:
-    """A place in the lines of a patch file; `first` is the number of its first line."""
-
-    lines: list[bytes]
-    first: int = 1
-    at: int = 0
-
-    @property
-    def number(self) -> int:
-        return self.first + self.at
-
-    def peek(self, ahead: int = 0) -> bytes:
-        at = self.at + ahead
-        return self.lines[at] if at < len(self.lines) else b""
-
-    @property
-    def ended(self) -> bool:
-        return self.at >= len(self.lines)
-
-    def fail(self, message: str) -> PatchError:
-        return PatchError(self.number, message)
-
-
-def split_lines(data: bytes) -> list[bytes]:
-    """The lines of `data` without their newline; only `\\n` ends a line."""
-    lines = data.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    return lines
 
 
 def parse_diff(data: bytes, first_line: int = 1) -> tuple[FilePatch, ...]:
@@ -80,7 +40,7 @@ def parse_diff(data: bytes, first_line: int = 1) -> tuple[FilePatch, ...]:
             files.append(_git_file(cursor))
         elif line.startswith(b"--- ") and cursor.peek(1).startswith(b"+++ "):
             files.append(_plain_file(cursor))
-        elif line.startswith(b"@@ -") and _RANGE.match(line):
+        elif line.startswith(b"@@ -") and RANGE.match(line):
             raise cursor.fail("a hunk without a file header above it")
         else:
             cursor.at += 1
@@ -117,7 +77,7 @@ def _git_file(cursor: Cursor) -> FilePatch:
 
 
 def _finish(patch: FilePatch, cursor: Cursor) -> FilePatch:
-    patch = replace(patch, hunks=_hunks(cursor, patch.path))
+    patch = replace(patch, hunks=read_hunks(cursor, patch.path))
     changed = patch.hunks or patch.renames or patch.creates or patch.deletes
     if not changed and patch.old_mode == patch.new_mode:
         raise PatchError(patch.at, f"the diff of {patch.path} changes nothing")
@@ -307,72 +267,3 @@ def _binary(cursor: Cursor, patch: FilePatch) -> Binary:
         raise cursor.fail(f"the binary change of {patch.path}: {error}") from None
     cursor.at += used
     return binary
-
-
-# ---------------------------------------------------------------- hunks
-
-
-def _hunks(cursor: Cursor, path: str) -> tuple[Hunk, ...]:
-    hunks: list[Hunk] = []
-    while cursor.peek().startswith(b"@@ "):
-        hunks.append(_hunk(cursor, f"{path} hunk {len(hunks) + 1}"))
-    line = cursor.peek()
-    if hunks and line[:1] in (b" ", b"+", b"-") and not _starts_something(cursor):
-        raise cursor.fail(f"{path} hunk {len(hunks)} has more lines than its counts say")
-    return tuple(hunks)
-
-
-def _starts_something(cursor: Cursor) -> bool:
-    """True where a line with a hunk's sign is a mail signature or the next plain diff."""
-    line = cursor.peek()
-    return line == b"-- " or (line.startswith(b"--- ") and cursor.peek(1).startswith(b"+++ "))
-
-
-def _hunk(cursor: Cursor, name: str) -> Hunk:
-    header = _RANGE.fullmatch(cursor.peek())
-    if not header:
-        raise cursor.fail(f"{name}: a hunk header that cannot be read")
-    start = cursor.number
-    old_start, old_count, new_start, new_count, section = header.groups()
-    cursor.at += 1
-    lines = _hunk_lines(
-        cursor,
-        name,
-        1 if old_count is None else int(old_count),
-        1 if new_count is None else int(new_count),
-    )
-    if all(line[:1] == b" " for line in lines):
-        raise PatchError(start, f"{name} changes nothing")
-    return Hunk(int(old_start), int(new_start), tuple(lines), decode(section), start)
-
-
-def _hunk_lines(cursor: Cursor, name: str, old_left: int, new_left: int) -> list[bytes]:
-    lines: list[bytes] = []
-    while old_left > 0 or new_left > 0:
-        line = b" " if not cursor.ended and cursor.peek() == b"" else cursor.peek()
-        sign = line[:1]
-        if cursor.ended or sign not in (b" ", b"+", b"-", b"\\"):
-            raise cursor.fail(
-                f"{name} ends early: its counts ask for {old_left} more old "
-                f"and {new_left} more new lines"
-            )
-        cursor.at += 1
-        if sign == b"\\":
-            _cut_newline(cursor, name, lines)
-            continue
-        old_left -= sign != b"+"
-        new_left -= sign != b"-"
-        if old_left < 0 or new_left < 0:
-            cursor.at -= 1
-            raise cursor.fail(f"{name} has more lines than its counts say")
-        lines.append(line + b"\n")
-    if cursor.peek().startswith(b"\\ "):
-        cursor.at += 1
-        _cut_newline(cursor, name, lines)
-    return lines
-
-
-def _cut_newline(cursor: Cursor, name: str, lines: list[bytes]) -> None:
-    if not lines:
-        raise cursor.fail(f"{name}: a missing newline is noted before any line")
-    lines[-1] = lines[-1].removesuffix(b"\n")

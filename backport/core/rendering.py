@@ -85,8 +85,8 @@ def _header(file: FilePatch) -> list[bytes]:
     out = [encode(line) + b"\n" for line in lines]
     if file.renames:
         verb = b"copy" if file.copy else b"rename"
-        for word, path in ((b"from", file.old_path), (b"to", file.new_path)):
-            out.append(b"%s %s %s\n" % (verb, word, quote(path or "")))
+        sides = ((b"from", file.old_path), (b"to", file.new_path))
+        out += [b"%s %s %s\n" % (verb, word, quote(path or "")) for word, path in sides]
     if file.old_blob and (file.hunks or file.binary or file.creates or file.deletes):
         kept = f" {file.old_mode}" if file.old_mode and file.old_mode == file.new_mode else ""
         out.append(encode(f"index {file.old_blob}..{file.new_blob}{kept}\n"))

@@ -56,7 +56,7 @@ def _body_start(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> 
     if documented and len(body) == 1:
         return (body[0].end_lineno or body[0].lineno) + 1
     first = body[1] if documented else body[0]
-    decorators = getattr(first, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(first, "decorator_list", [])
     return min([first.lineno, *(deco.lineno for deco in decorators)])
 
 

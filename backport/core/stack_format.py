@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from backport.core.cursors import PatchError
 from backport.core.mail import parse_patch
-from backport.core.parsing import PatchError
 from backport.core.patches import Patch
 from backport.core.paths import decode
 from backport.core.rendering import render_patch
@@ -134,9 +134,11 @@ def _series(folder: str, text: str, there: list[str], problems: list[str]) -> li
             problems.append(f"{where}: a patch's name is lower-case words joined by dashes")
         else:
             listed[name] = number
-    for name in there:
-        if name not in listed:
-            problems.append(f"{folder}/{name}{SUFFIX}: is not listed in series; add or delete it")
+    problems += [
+        f"{folder}/{name}{SUFFIX}: is not listed in series; add or delete it"
+        for name in there
+        if name not in listed
+    ]
     if not listed and not problems:
         problems.append(f"{folder}/series: lists no patch")
     return list(listed)

@@ -23,7 +23,7 @@ class Source:
     problems: list[str] = field(default_factory=list)
 
     def line_of(self, keys: Sequence[str | int]) -> int:
-        """The line of a key, following `[[table]]` and `[table]` headers; 0 where it is not found."""
+        """The line of a key, following `[[table]]` and `[table]` headers; 0: not found."""
         lines = self.text.split("\n")
         at = 0
         for key in keys:

@@ -32,7 +32,7 @@ class Tree(Protocol):
         """The file at `path`, or None; a folder answers with mode DIRECTORY and no bytes."""
 
     def paths(self) -> Mapping[str, str]:
-        """Every path of the tree with the git blob id of its content."""
+        """Every path of the tree with the git blob id of its content ("": not known yet)."""
 
 
 @dataclass(slots=True)
@@ -46,3 +46,12 @@ class Overlay:
         if path in self.changes:
             return self.changes[path]
         return self.base.entry(path)
+
+    def paths(self) -> Mapping[str, str]:
+        found = dict(self.base.paths())
+        for path, entry in self.changes.items():
+            if entry is None:
+                found.pop(path, None)
+            else:
+                found[path] = ""
+        return found
