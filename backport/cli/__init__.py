@@ -18,6 +18,7 @@ COMMANDS = {
     "fetch": "Get a vLLM release's source as a git repository.",
     "apply": "Apply a target's stacks and leave its branch.",
     "check": "Find out what apply would give; write nothing.",
+    "status": "Show the matrix of stacks and targets.",
     "show": "Show a stack's hunks and where each one landed.",
     "lint": "Check every file of the library.",
     "export": "Write a target's squashed commits as an mbox.",
