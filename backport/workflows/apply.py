@@ -12,7 +12,7 @@ from backport.core.locks import compare_lock, lock_content, render_lock
 from backport.core.manifests import Manifest
 from backport.core.messages import squash_message
 from backport.core.objects import GitObject, Identity, render_commit
-from backport.core.outcomes import CheckResult, Status
+from backport.core.outcomes import CheckResult, StackOutcome, Status
 from backport.core.reports import StackReport, TargetReport, Verdict
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
@@ -60,11 +60,12 @@ def run_target(
         _parity(options),
         _lock(library, work, options),
     ]
+    conflict = any(r.outcome is StackOutcome.CONFLICT for r in work.evaluation.results)
     report = TargetReport(
         manifest.name,
         manifest.branch,
         work.commit,
-        work.tree,
+        None if conflict else work.tree,
         tuple(StackReport(result) for result in work.evaluation.results),
         tuple(checks),
         repository=checkout.shown,
