@@ -50,6 +50,7 @@ class _Step:
             placement.detail,
             f"{self.patch.source}:{line}" if self.patch.source else "",
             placement.candidates,
+            hunk is not None and not hunk.removed,
             len(counted.added) if counted else 0,
             len(counted.removed) if counted else 0,
         )

@@ -12,8 +12,9 @@ from backport.core.outcomes import (
     StackResult,
     Status,
 )
+from backport.core.paths import decode
 from backport.core.scopes import Scope, defined_twice, scopes
-from backport.core.trees import Entry, Tree
+from backport.core.trees import SYMLINK, Entry, Tree
 
 
 def check_content(
@@ -24,6 +25,7 @@ def check_content(
     Only paths that a placed hunk names may differ, the lines of each file grow
     by what its hunks add and remove, and no definition stands twice that did not
     before. Every one of these has failed silently in tools that trust an exit status.
+    Files that change what git or a CI does by being there are pointed out too.
     """
     applied = [result for result in results if result.changes]
     placed = [hunk for result in applied for hunk in result.hunks if hunk.outcome.placed]
@@ -33,6 +35,7 @@ def check_content(
         for path in sorted(set(changes) - named)
     ]
     for path, entry in sorted(changes.items()):
+        findings += _sensitive(path, entry)
         before = base.entry(path)
         if entry is not None and before is not None:
             findings += _line_count(path, before, entry, placed)
@@ -55,6 +58,28 @@ def _line_count(path: str, before: Entry, after: Entry, placed: list[HunkResult]
     if found == expected:
         return []
     return [_finding(path, "line-count", f"grew by {found} lines, its hunks by {expected}")]
+
+
+def _sensitive(path: str, entry: Entry | None) -> list[Finding]:
+    """Changes that reach beyond the tree: a person has to say that they are wanted."""
+    name = path.rpartition("/")[2]
+    if name in (".gitattributes", ".gitmodules"):
+        return [_finding(path, "git-settings", "changes how git itself treats the tree")]
+    if path.startswith((".github/workflows/", ".github/actions/", ".buildkite/")):
+        return [_finding(path, "ci-settings", "changes what CI runs")]
+    if entry is not None and entry.mode == SYMLINK and _leaves(path, decode(entry.data)):
+        return [_finding(path, "link-outside", f"links out of the tree: {decode(entry.data)}")]
+    return []
+
+
+def _leaves(path: str, target: str) -> bool:
+    """True where a link at `path` points out of the tree."""
+    depth = path.count("/")
+    for part in target.split("/"):
+        depth += 0 if part in ("", ".") else -1 if part == ".." else 1
+        if depth < 0:
+            return True
+    return target.startswith("/")
 
 
 def _lines(data: bytes) -> int:

@@ -1,7 +1,8 @@
 """A manifest: what differs on one target, and the evidence that it still must.
 
 Four verbs only. `drop` leaves a hunk out, `reanchor` puts it at a named place,
-`replace` gives it other text, `skip` leaves a whole stack out.
+`replace` gives it other text, `skip` leaves a whole stack out. `accept` changes
+nothing: it records that a finding was judged.
 """
 
 from __future__ import annotations
@@ -112,6 +113,17 @@ class Skip(Entry):
     stack: str
 
 
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """A finding that a person has judged harmless on this target."""
+
+    reason: str
+    source: str = field(compare=False)
+    code: str
+    path: str
+    symbol: str
+
+
 Adaptation = Drop | Reanchor | Replace
 
 
@@ -125,6 +137,7 @@ class Manifest:
     stacks: tuple[str, ...]
     adaptations: tuple[Adaptation, ...] = ()
     skips: tuple[Skip, ...] = ()
+    accepts: tuple[Accept, ...] = ()
     source: str = ""
 
     @property

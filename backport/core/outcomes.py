@@ -94,7 +94,8 @@ class HunkResult:
     `line` counts from 1 in the target's file before the patch (0: no place),
     `offset` is how far that is from where the patch puts it, `reason` is the
     manifest's, `detail` the tool's own explanation, `source` the hunk's place in
-    its patch file, and `added`/`removed` the lines that really changed.
+    its patch file, `inserts` whether it only adds lines, and `added`/`removed` count
+    the lines that really changed.
     """
 
     id: HunkId
@@ -106,6 +107,7 @@ class HunkResult:
     detail: str = ""
     source: str = ""
     candidates: tuple[int, ...] = ()
+    inserts: bool = False
     added: int = 0
     removed: int = 0
 

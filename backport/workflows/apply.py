@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
+from backport.core.accepting import accept
 from backport.core.evaluating import Evaluation, evaluate
 from backport.core.locks import compare_lock, lock_content, render_lock
 from backport.core.manifests import Manifest
@@ -60,6 +61,7 @@ def run_target(
         _parity(options),
         _lock(library, work, options),
     ]
+    checks = list(accept(checks, manifest.accepts))
     conflict = any(r.outcome is StackOutcome.CONFLICT for r in work.evaluation.results)
     report = TargetReport(
         manifest.name,
