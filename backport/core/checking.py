@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 
 from backport.core.outcomes import (
@@ -15,6 +17,8 @@ from backport.core.outcomes import (
 from backport.core.paths import decode
 from backport.core.scopes import Scope, defined_twice, scopes
 from backport.core.trees import SYMLINK, Entry, Tree
+
+_DEFINITION = re.compile(rb"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 
 
 def check_content(
@@ -87,7 +91,7 @@ def _lines(data: bytes) -> int:
 
 
 def _defined_twice(path: str, before: Entry | None, after: Entry) -> list[Finding]:
-    if not path.endswith((".py", ".pyi")):
+    if not path.endswith((".py", ".pyi")) or not _more_alike(before, after):
         return []
     now = scopes(after.data) or ()
     twice = defined_twice(now)
@@ -105,6 +109,18 @@ def _defined_twice(path: str, before: Entry | None, after: Entry) -> list[Findin
         for name, count in sorted(twice.items())
         if count > was.get(name, 1) and not _legitimate(after.data, now, name)
     ]
+
+
+def _more_alike(before: Entry | None, after: Entry) -> bool:
+    """True where some name is defined more often than before, as far as lines alone can tell.
+
+    Parsing every changed file would cost more than all the rest of a run.
+    """
+    was, now = (
+        Counter(_DEFINITION.findall(entry.data)) if entry else Counter()
+        for entry in (before, after)
+    )
+    return any(count > max(1, was[key]) for key, count in now.items())
 
 
 def _last_line(found: tuple[Scope, ...], name: str) -> int:

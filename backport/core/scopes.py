@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 
 from backport.core.patches import MODULE_SCOPE
 
@@ -24,6 +25,7 @@ class Scope:
     end: int
 
 
+@lru_cache(maxsize=64)
 def scopes(text: bytes) -> tuple[Scope, ...] | None:
     """Every class and function of a Python file in order, or None where it does not parse."""
     try:
