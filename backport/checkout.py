@@ -88,7 +88,9 @@ class Checkout:
         Raises EnvironmentProblem where there is none.
         """
         try:
-            return cls(Repo(path, search_parent_directories=search))
+            repo = Repo(path, search_parent_directories=search)
+            _refuse_foreign_owner(repo)
+            return cls(repo)
         except NoSuchPathError:
             raise EnvironmentProblem(f"{path}: there is no such folder") from None
         except InvalidGitRepositoryError:
@@ -325,6 +327,27 @@ class Checkout:
     def point_head(self, branch: str) -> None:
         """Make HEAD the branch."""
         plumbing.run(self.git_dir, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
+
+
+def _refuse_foreign_owner(repo: Repo) -> None:
+    """Refuse a repository of another user unless `safe.directory` allows it.
+
+    Git makes the same check, but not when it is told where the git folder is.
+    """
+    top = Path(repo.working_tree_dir or repo.git_dir).resolve()
+    owner = top.stat().st_uid
+    if owner in (os.geteuid(), int(os.environ.get("SUDO_UID") or os.geteuid())):
+        return
+    allowed: list[str] = []
+    for level in ("system", "global"):
+        with repo.config_reader(level) as config:
+            allowed += map(str, config.get_values("safe", "directory", []))
+    if "*" in allowed or str(top) in allowed:
+        return
+    raise EnvironmentProblem(
+        f"{top}: dubious ownership: it belongs to another user (uid {owner}); allow it with "
+        f"`git config --global --add safe.directory {top}`"
+    )
 
 
 def _plain(text: str) -> str:

@@ -84,11 +84,8 @@ def start(
 
 
 def explain(err: bytes, verb: str) -> str:
-    """One line for what git wrote on standard error, with the mend where it is known."""
+    """One line for what git wrote on standard error."""
     text = err.decode("utf-8", "replace")
-    if "dubious ownership" in text:
-        mend = next((ln.strip() for ln in text.split("\n") if "safe.directory" in ln), "")
-        return f"git refuses this repository because another user owns it; allow it with: {mend}"
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     said = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
     return f"git {verb} failed: {said or (lines[0] if lines else 'without a word')}"
