@@ -341,7 +341,7 @@ def _refuse_foreign_owner(repo: Repo) -> None:
     allowed: list[str] = []
     for level in ("system", "global"):
         with repo.config_reader(level) as config:
-            allowed += map(str, config.get_values("safe", "directory", []))
+            allowed += map(str, config.get_values("safe", "directory", ""))
     if "*" in allowed or str(top) in allowed:
         return
     raise EnvironmentProblem(
