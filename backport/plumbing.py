@@ -160,13 +160,3 @@ def move_ref(git_dir: Path | str, ref: str, new: str, old: str, why: str) -> Non
 def fast_import(git_dir: Path | str, stream: Iterable[bytes]) -> None:
     """Feed a fast-import stream to git; refs appear when all of it is stored."""
     run(git_dir, "fast-import", "--quiet", "--force", "--depth=5", feed=stream)
-
-
-def init_bare(folder: Path, config: Mapping[str, str]) -> None:
-    """Make a bare repository at `folder` with these settings."""
-    command = ["git", "init", "-q", "--bare", str(folder)]
-    done = subprocess.run(command, capture_output=True, env=clean_environment(), check=False)
-    if done.returncode:
-        raise EnvironmentProblem(explain(done.stderr, "init"))
-    for key, value in config.items():
-        run(folder, "config", key, value)
