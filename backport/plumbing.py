@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -145,6 +144,8 @@ def store_pack(
 @contextmanager
 def scratch_objects(objects: Path) -> Iterator[dict[str, str]]:
     """An environment in which git writes objects to a folder that goes away again."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="backport-") as folder:
         yield {
             "GIT_OBJECT_DIRECTORY": folder,

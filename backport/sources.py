@@ -10,14 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backport.core.paths import unsafe
 from backport.core.trees import EXECUTABLE, REGULAR, SYMLINK
 from backport.errors import BadInput, EnvironmentProblem
+
+if TYPE_CHECKING:
+    import tarfile
 
 PROJECT = "vllm"
 MAX_ARCHIVE = 512 * 1024 * 1024
@@ -135,6 +138,8 @@ def members(path: Path) -> Iterator[Member]:
 
     Raises EnvironmentProblem for a member that leaves the folder or is too large.
     """
+    import tarfile
+
     try:
         with tarfile.open(path) as tar:
             for info in tar:

@@ -46,7 +46,7 @@ def build(cached: Path, folder: Path, labels: Sequence[str]) -> list[Series]:
     not lie in the repository that is measured.
     """
     workshop = folder / "workshop.git"
-    plumbing.init_bare(workshop, {"gc.auto": "0", "fetch.unpackLimit": "1"})
+    Checkout.create(workshop, {"gc.auto": "0", "fetch.unpackLimit": "1"})
     git(
         workshop,
         "fetch",
