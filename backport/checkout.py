@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from backport import plumbing
 from backport.commit_tree import CommitTree
@@ -59,8 +59,7 @@ _MAIL_FORMAT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit as `import` reads it: who, when, why, and its diff against its one parent."""
 
     id: str

@@ -11,9 +11,8 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.paths import unsafe
 from backport.core.trees import EXECUTABLE, REGULAR, SYMLINK
@@ -28,8 +27,7 @@ MAX_MEMBER = 64 * 1024 * 1024
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A file of an archive: path below the archive's top folder, git mode, content, mtime."""
 
     path: str

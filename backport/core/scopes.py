@@ -10,14 +10,13 @@ import ast
 import re
 import warnings
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from backport.core.patches import MODULE_SCOPE
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """One class or function; lines count from 1, `start` includes its decorators."""
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
@@ -22,8 +22,7 @@ from backport.workflows.verify import verify
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What a person asked for; `write` is False for `check` and dry runs."""
 
     write: bool = True
@@ -34,8 +33,7 @@ class Options:
     lock: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(NamedTuple):
     """One target as far as it is computed; nothing of it is written yet."""
 
     manifest: Manifest
