@@ -9,7 +9,7 @@ object and its index runs hooks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,6 +129,12 @@ class Checkout:
                 "get it with `git fetch --refetch` or use a full clone"
             )
         return found[2]
+
+    def read_objects(self, object_ids: Sequence[str]) -> list[bytes | None]:
+        """The contents of many objects at once; None for one that is missing."""
+        if self._reader is None:
+            self._reader = plumbing.ObjectReader(self.git_dir)
+        return [found[2] if found else None for found in self._reader.read_many(object_ids)]
 
     def read_tree(self, object_id: str) -> dict[bytes, tuple[str, str]]:
         return parse_tree(self.read_object(object_id), self.algorithm)

@@ -25,7 +25,7 @@ from backport.core.trees import DIRECTORY, GITLINK, REGULAR, SYMLINK, Entry, Ove
 Adaptations = Mapping[str, Adaptation]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Step:
     """One file of one patch being applied: what it reads, and what came of it."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from backport.core.cursors import Cursor, PatchError
 from backport.core.patches import Hunk
 from backport.core.paths import decode
 
 RANGE = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
+_SIGNS = (b" ", b"+", b"-", b"\\")
 
 
 def read_hunks(cursor: Cursor, path: str) -> tuple[Hunk, ...]:
@@ -47,24 +49,26 @@ def _hunk(cursor: Cursor, name: str) -> Hunk:
 
 def _hunk_lines(cursor: Cursor, name: str, old_left: int, new_left: int) -> list[bytes]:
     lines: list[bytes] = []
-    while old_left > 0 or new_left > 0:
-        line = b" " if not cursor.ended and cursor.peek() == b"" else cursor.peek()
-        sign = line[:1]
-        if cursor.ended or sign not in (b" ", b"+", b"-", b"\\"):
-            raise cursor.fail(
-                f"{name} ends early: its counts ask for {old_left} more old "
-                f"and {new_left} more new lines"
-            )
-        cursor.at += 1
+    for line in islice(cursor.lines, cursor.at, None):
+        if old_left <= 0 and new_left <= 0:
+            break
+        sign = line[:1] or b" "  # mail programs cut the one space of an empty context line
+        if sign not in _SIGNS:
+            break
         if sign == b"\\":
             _cut_newline(cursor, name, lines)
-            continue
-        old_left -= sign != b"+"
-        new_left -= sign != b"-"
-        if old_left < 0 or new_left < 0:
-            cursor.at -= 1
-            raise cursor.fail(f"{name} has more lines than its counts say")
-        lines.append(line + b"\n")
+        else:
+            old_left -= sign != b"+"
+            new_left -= sign != b"-"
+            if old_left < 0 or new_left < 0:
+                raise cursor.fail(f"{name} has more lines than its counts say")
+            lines.append((line or b" ") + b"\n")
+        cursor.at += 1
+    if old_left > 0 or new_left > 0:
+        raise cursor.fail(
+            f"{name} ends early: its counts ask for {old_left} more old "
+            f"and {new_left} more new lines"
+        )
     if cursor.peek().startswith(b"\\ "):
         cursor.at += 1
         _cut_newline(cursor, name, lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from backport.core.manifests import Adaptation, Manifest
 from backport.core.objects import Identity
 from backport.core.outcomes import HunkResult, Outcome
@@ -50,6 +48,8 @@ def _verb(entry: Adaptation | None) -> str:
 
 
 def _bullet(text: str) -> str:
+    import textwrap
+
     return textwrap.fill(
         " ".join(text.split()),
         WIDTH,

@@ -84,7 +84,7 @@ def _finish(patch: FilePatch, cursor: Cursor) -> FilePatch:
     return patch
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Extended:
     """What the lines between `diff --git` and the first hunk say."""
 

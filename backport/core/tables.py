@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Source:
     """A TOML file's name and text, and the problems found in it so far."""
 
@@ -81,7 +81,7 @@ def parse_toml(name: str, text: str) -> tuple[dict[str, Any], Source]:
         return {}, source
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Table:
     """One table being read; `finish` reports the keys that nobody asked for."""
 

@@ -105,6 +105,7 @@ def check_targets(
 def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
+    base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
     evaluation = evaluate(manifest, library.stacks, base)
     trees: list[str] = []
     objects: list[GitObject] = []
@@ -125,15 +126,14 @@ def _parity(options: Options) -> CheckResult:
 
 
 def _lock(library: Library, work: _Work, options: Options) -> CheckResult:
-    content = _lock_content(library, work)
-    path = library.root / work.manifest.source
-    file = path.with_suffix(".lock")
+    file = (library.root / work.manifest.source).with_suffix(".lock")
     shown = work.manifest.source.removesuffix(".toml") + ".lock"
     if options.lock:
-        note = f"{shown} is written by this run"
+        return CheckResult("lock", Status.NOT_RUN, note=f"{shown} is written by this run")
+    if not file.exists():
+        note = f"there is no {shown}; write it with --lock"
         return CheckResult("lock", Status.NOT_RUN, note=note)
-    text = file.read_text("utf-8") if file.exists() else None
-    return compare_lock(shown, text, content)
+    return compare_lock(shown, file.read_text("utf-8"), _lock_content(library, work))
 
 
 def _lock_content(library: Library, work: _Work) -> dict[str, object]:
