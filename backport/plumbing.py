@@ -8,6 +8,7 @@ never the only proof: callers compare object ids.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -87,6 +88,12 @@ def explain(err: bytes, verb: str) -> str:
     text = err.decode("utf-8", "replace")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     said = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
+    absent = re.search(r"could not fetch ([0-9a-f]+) from promisor remote", text)
+    if absent:
+        return (
+            f"object {absent.group(1)} is not here (this is a partial clone); "
+            "use a full clone, or get everything with `git fetch --refetch --no-filter`"
+        )
     return f"git {verb} failed: {said or (lines[0] if lines else 'without a word')}"
 
 
