@@ -101,7 +101,7 @@ class Checkout:
         """Make a bare repository with these settings, such as `{"gc.auto": "0"}`."""
         from git import Repo
 
-        with Repo.init(path, bare=True) as repo, repo.config_writer() as config:
+        with plumbing.sealed(), Repo.init(path, bare=True) as repo, repo.config_writer() as config:
             for key, value in settings.items():
                 config.set_value(*key.split(".", 1), value)
 

@@ -37,6 +37,19 @@ def clean_environment() -> dict[str, str]:
     }
 
 
+@contextmanager
+def sealed() -> Iterator[None]:
+    """The clean environment as this process's own, for a library that hands its own on to git."""
+    kept = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(clean_environment())
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
 def git_command(git_dir: Path | str, *words: str) -> list[str]:
     """The argument list of one git call on that git folder."""
     return ["git", f"--git-dir={git_dir}", *_QUIET, *words]
