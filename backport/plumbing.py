@@ -8,6 +8,7 @@ never the only proof: callers compare object ids.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -35,6 +36,19 @@ def clean_environment() -> dict[str, str]:
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_NO_LAZY_FETCH": "1",
     }
+
+
+@contextmanager
+def sealed() -> Iterator[None]:
+    """The clean environment as this process's own, for a library that hands its own on to git."""
+    kept = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(clean_environment())
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
 
 
 def git_command(git_dir: Path | str, *words: str) -> list[str]:
@@ -88,6 +102,12 @@ def explain(err: bytes, verb: str) -> str:
     text = err.decode("utf-8", "replace")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     said = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
+    absent = re.search(r"could not fetch ([0-9a-f]+) from promisor remote", text)
+    if absent:
+        return (
+            f"object {absent.group(1)} is not here (this is a partial clone); "
+            "use a full clone, or get everything with `git fetch --refetch --no-filter`"
+        )
     return f"git {verb} failed: {said or (lines[0] if lines else 'without a word')}"
 
 
