@@ -369,7 +369,10 @@ REFUSED = {
         (1, "b/f " + NO_PREFIX),
     ),
     "no prefixes for a deleted file below a folder called a": (
-        b"diff --git a/f a/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",
+        (
+            b"diff --git a/f a/f\ndeleted file mode 100644\n"
+            b"--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+        ),
         (1, "a/f " + NO_PREFIX),
     ),
     "no prefixes for a change of mode": (

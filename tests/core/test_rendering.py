@@ -195,12 +195,14 @@ def test_any_created_file_survives(content: bytes) -> None:
     assert parse_diff(render_diff((file,))) == (file,)
 
 
-header_text = st.text(st.characters(exclude_characters="\n\0"), min_size=1).filter(
-    lambda text: text == text.strip() and not text.isspace()
+# texts as they come out of `decode`: any characters, and bytes that are not UTF-8
+texts = st.one_of(st.text(st.characters(codec="utf-8")), st.binary().map(decode)).filter(
+    lambda text: not {"\n", "\0"} & set(text)
 )
+header_text = texts.filter(lambda text: text and text == text.strip())
 message_lines = st.lists(
-    st.text(st.characters(exclude_characters="\n\0")).filter(
-        lambda line: line != "---" and not line.startswith(("diff --git ", "--- ", "Index: ", "@@"))
+    texts.filter(
+        lambda line: line != "---" and not line.startswith(("diff -", "--- ", "Index: ", "@@"))
     )
 ).map(lambda lines: "\n".join(lines).strip("\n"))
 
