@@ -77,6 +77,8 @@ def _apply_delta(delta: bytes, source: bytes) -> bytes:
         while at < len(delta):
             piece, at = _instruction(delta, at, source)
             out += piece
+            if len(out) > target_size:
+                break
     except IndexError:
         raise BinaryError("the delta ends early") from None
     if len(out) != target_size:

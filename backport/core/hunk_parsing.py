@@ -17,16 +17,25 @@ def read_hunks(cursor: Cursor, path: str) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
     while cursor.peek().startswith(b"@@ "):
         hunks.append(_hunk(cursor, f"{path} hunk {len(hunks) + 1}"))
-    line = cursor.peek()
-    if hunks and line[:1] in (b" ", b"+", b"-") and not _starts_something(cursor):
-        raise cursor.fail(f"{path} hunk {len(hunks)} has more lines than its counts say")
+    if hunks:
+        _refuse_more_lines(cursor, f"{path} hunk {len(hunks)}")
     return tuple(hunks)
 
 
-def _starts_something(cursor: Cursor) -> bool:
+def _refuse_more_lines(cursor: Cursor, name: str) -> None:
+    """Raise where lines of the last hunk follow; an empty one may be context too."""
+    ahead = 0
+    while cursor.peek(ahead) == b"" and cursor.at + ahead < len(cursor.lines):
+        ahead += 1
+    if cursor.peek(ahead)[:1] in (b" ", b"+", b"-") and not _starts_something(cursor, ahead):
+        raise PatchError(cursor.number + ahead, f"{name} has more lines than its counts say")
+
+
+def _starts_something(cursor: Cursor, ahead: int) -> bool:
     """True where a line with a hunk's sign is a mail signature or the next plain diff."""
-    line = cursor.peek()
-    return line == b"-- " or (line.startswith(b"--- ") and cursor.peek(1).startswith(b"+++ "))
+    line = cursor.peek(ahead)
+    below = cursor.peek(ahead + 1)
+    return line == b"-- " or (line.startswith(b"--- ") and below.startswith(b"+++ "))
 
 
 def _hunk(cursor: Cursor, name: str) -> Hunk:
@@ -44,7 +53,17 @@ def _hunk(cursor: Cursor, name: str) -> Hunk:
     )
     if all(line[:1] == b" " for line in lines):
         raise PatchError(start, f"{name} changes nothing")
+    if _goes_on_after_its_end(lines):
+        raise PatchError(start, f"{name}: lines follow one that has no newline at its end")
     return Hunk(int(old_start), int(new_start), tuple(lines), decode(section), start)
+
+
+def _goes_on_after_its_end(lines: list[bytes]) -> bool:
+    """True where a line without newline is not the last one of the old or the new text."""
+    if all(line.endswith(b"\n") for line in lines):
+        return False
+    sides = ([line for line in lines if line[:1] != other] for other in (b"+", b"-"))
+    return any(not line.endswith(b"\n") for side in sides for line in side[:-1])
 
 
 def _hunk_lines(cursor: Cursor, name: str, old_left: int, new_left: int) -> list[bytes]:
