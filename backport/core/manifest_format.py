@@ -72,6 +72,11 @@ def _stacks(table: Table, known: Mapping[str, Stack]) -> tuple[str, ...]:
             listed[name] = None
     if not listed:
         table.problem("stacks", "names no stack")
+    order = list(listed)
+    for place, name in enumerate(order):
+        for needed in known[name].after:
+            if needed not in order[:place]:
+                table.problem("stacks", f"{name} must come after {needed}; list that one before it")
     return tuple(listed)
 
 
