@@ -39,9 +39,10 @@ def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = 
             return Placement(Outcome.CONFLICT, detail=f"belongs in {scope}; {no_scopes(target)}")
         scope = None  # in another language the word after @@ is git's, and no scope
     spots = _spots(hunk, hunk.before, target)
-    if not spots:
-        return _already(hunk, target, scope) or _conflict(hunk, target)
-    return _choose(hunk, target, spots, scope)
+    inside = [spot for spot in spots if _lies_in(scope, hunk, target, spot, result=False)]
+    if inside:
+        return _choose(hunk, target, inside, scope)
+    return _already(hunk, target, scope) or _conflict(hunk, target, scope, spots)
 
 
 def first_line(hunk: Hunk) -> int:
@@ -78,24 +79,21 @@ def _spots(hunk: Hunk, block: bytes, target: Target) -> list[int]:
 
 
 def _choose(hunk: Hunk, target: Target, spots: list[int], scope: str | None) -> Placement:
-    inside = [spot for spot in spots if _lies_in(scope, hunk, target, spot, result=False)]
-    if scope and not inside:
-        return _elsewhere(scope, target, [_change_line(hunk, target, spot) for spot in spots])
-    lines = [_change_line(hunk, target, spot) for spot in inside]
-    if len(inside) > 1:
+    lines = [_change_line(hunk, target, spot) for spot in spots]
+    if len(spots) > 1:
         return Placement(
             Outcome.AMBIGUOUS,
             detail=f"fits at lines {listed(lines)}; name the scope in the manifest",
             candidates=tuple(lines[:MAX_CANDIDATES]),
         )
-    other = _result_elsewhere(hunk, target, scope, inside[0])
+    other = _result_elsewhere(hunk, target, scope, spots[0])
     if other:
         return Placement(
             Outcome.AMBIGUOUS,
             detail=f"its result stands at line {other} already, and it fits at line {lines[0]} too",
             candidates=(other, lines[0]),
         )
-    return _placed(hunk, target, inside[0])
+    return _placed(hunk, target, spots[0])
 
 
 def _lies_in(scope: str | None, hunk: Hunk, target: Target, spot: int, result: bool) -> bool:
@@ -206,8 +204,10 @@ def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:
     )
 
 
-def _conflict(hunk: Hunk, target: Target) -> Placement:
+def _conflict(hunk: Hunk, target: Target, scope: str | None, spots: list[int]) -> Placement:
     """A conflict that says which line is missing and where the text looks most like the hunk's."""
+    if scope and spots:
+        return _elsewhere(scope, target, [_change_line(hunk, target, spot) for spot in spots])
     if not hunk.leading and not hunk.trailing:
         return Placement(Outcome.CONFLICT, detail="has no context, so it fits only a whole file")
     ends = ["CRLF" if b"\r\n" in text else "LF" for text in (target.text, hunk.before)]

@@ -322,6 +322,12 @@ def test_a_result_in_another_scope_is_another_change() -> None:
     assert put(IN_SPARSE, text, "m.py")[0].outcome is Outcome.CONFLICT
 
 
+def test_a_result_in_its_scope_outweighs_a_look_alike_that_still_fits() -> None:
+    text = functions("dense") + "\n\n" + functions("sparse", body=LONGER)
+    found, after = put(IN_SPARSE, text, "m.py")
+    assert (found.outcome, found.line, after) == (Outcome.ALREADY, 15, raw(text))
+
+
 def test_a_result_without_its_scope_is_another_change() -> None:
     found, _ = put(IN_SPARSE, functions("dense", body=LONGER), "m.py")
     assert found.outcome is Outcome.CONFLICT
