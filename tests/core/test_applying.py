@@ -33,8 +33,6 @@ HOME = numbered(1, 20)
 TEN = HOME.replace("line 10\n", "ten\n")
 SUBMODULE = Entry("160000", b"")
 
-Expected = Mapping[str, str | Entry | None]
-
 
 def apply(change: Stack | bytes, base: DictTree, *entries: Adaptation) -> StackResult:
     made = change if isinstance(change, Stack) else stack(change)
