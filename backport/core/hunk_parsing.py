@@ -29,6 +29,11 @@ def _refuse_more_lines(cursor: Cursor, name: str) -> None:
         raise PatchError(cursor.number + ahead, f"{name} has more lines than its counts say")
 
 
+def _is_signature(cursor: Cursor) -> bool:
+    """True at the end of a mail that git wrote; no line of a hunk begins with a digit."""
+    return cursor.peek() == b"-- " and cursor.peek(1)[:1].isdigit()
+
+
 def _starts_something(cursor: Cursor, ahead: int) -> bool:
     """True where a line with a hunk's sign is a mail signature or the next plain diff."""
     line = cursor.peek(ahead)
@@ -69,7 +74,7 @@ def _hunk_lines(cursor: Cursor, name: str, old_left: int, new_left: int) -> list
     while old_left > 0 or new_left > 0:
         line = b" " if not cursor.ended and cursor.peek() == b"" else cursor.peek()
         sign = line[:1]
-        if cursor.ended or sign not in (b" ", b"+", b"-", b"\\"):
+        if cursor.ended or sign not in (b" ", b"+", b"-", b"\\") or _is_signature(cursor):
             raise cursor.fail(
                 f"{name} ends early: its counts ask for {old_left} more old "
                 f"and {new_left} more new lines"
