@@ -69,7 +69,7 @@ def compare_lock(file: str, text: str | None, now: Mapping[str, Any]) -> CheckRe
     try:
         then = json.loads(text)
         problems = _differences(then, now)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         problems = [f"is damaged ({error}); write it again with `backport apply --lock`"]
     findings = tuple(
         Finding(
