@@ -138,6 +138,8 @@ def _blocked(step: _Step) -> str:
     path = step.file.new_path
     if path is None:
         return ""
+    if step.file.new_mode == GITLINK:
+        return f"{path} is a submodule, whose commit a patch cannot carry"
     for above in parents(path):
         entry = step.tree.entry(above)
         if entry is not None and entry.mode != DIRECTORY:
