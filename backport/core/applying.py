@@ -81,11 +81,11 @@ def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResu
     """
     overlay = Overlay(tree)
     hunks: list[HunkResult] = []
+    failed: set[str] = set()
     for patch in stack.patches:
         for file in patch.files:
             step = _Step(patch, file, hunk_ids(stack.name, patch, file), adaptations, overlay)
-            results = _apply_file(step)
-            hunks += results
+            hunks += _told(_apply_file(step), failed)
     outcome = _stack_outcome(hunks)
     if outcome is StackOutcome.CONFLICT and not adaptations and _contained(stack, tree):
         hunks = [_as_already(result) for result in hunks]
@@ -93,6 +93,18 @@ def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResu
     changes = overlay.changes if outcome is StackOutcome.APPLIED else {}
     kept = {path: entry for path, entry in changes.items() if entry != tree.entry(path)}
     return StackResult(stack.name, kept, tuple(hunks), outcome)
+
+
+def _told(results: list[HunkResult], failed: set[str]) -> list[HunkResult]:
+    """The results, where a failure after an earlier one in the same file says so."""
+    out = []
+    for result in results:
+        if result.outcome.failed and result.path in failed:
+            after = "perhaps only because an earlier patch of the stack has no place in this file"
+            result = result._replace(detail=f"{result.detail}; {after}")  # noqa: PLW2901
+        out.append(result)
+    failed.update(result.path for result in results if result.outcome.failed)
+    return out
 
 
 def _stack_outcome(hunks: list[HunkResult]) -> StackOutcome:
