@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from backport import plumbing
 from backport.commit_tree import CommitTree
+from backport.core.mailing import keep_line_ends
 from backport.core.objects import (
     GitObject,
     Identity,
@@ -27,6 +28,15 @@ from backport.discovery import Place, discover
 from backport.errors import EnvironmentProblem
 
 ZERO = "0" * 40
+_PLAIN_SETTINGS = {
+    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_KEY_0": "core.attributesFile",
+    "GIT_CONFIG_VALUE_0": "/dev/null",
+    "GIT_CONFIG_KEY_1": "core.quotePath",
+    "GIT_CONFIG_VALUE_1": "true",
+    "GIT_CONFIG_KEY_2": "diff.suppressBlankEmpty",
+    "GIT_CONFIG_VALUE_2": "false",
+}
 _PLAIN_DIFF = (
     "--binary",
     "--full-index",
@@ -38,6 +48,9 @@ _PLAIN_DIFF = (
     "--unified=3",
     "--inter-hunk-context=0",
     "--diff-algorithm=histogram",
+    "--indent-heuristic",
+    "--submodule=short",
+    "--no-relative",
     "-O/dev/null",
 )
 _NO_INDEX_WRITE = {"GIT_OPTIONAL_LOCKS": "0"}
@@ -63,6 +76,11 @@ _MAIL_FORMAT = (
     "--no-base",
     "--no-signoff",
     "--no-notes",
+    "--no-from",
+    "--no-to",
+    "--no-cc",
+    "--no-add-header",
+    "--encoding=UTF-8",
     "--subject-prefix=PATCH",
     "--encode-email-headers",
 )
@@ -226,9 +244,8 @@ class Checkout:
         author = next(line[7:] for line in lines if line.startswith("author "))
         who, seconds, zone = author.rsplit(" ", 2)
         name, _, email = who.partition(" <")
-        diff = plumbing.run(
-            self.git_dir, "diff-tree", "-p", "-M", *_PLAIN_DIFF, "--root", "--no-commit-id", commit
-        )
+        words = ("diff-tree", "-p", "-M", *_PLAIN_DIFF, "--root", "--no-commit-id", commit)
+        diff = self._plainly(*words)
         written = Author(name, email.rstrip(">"), f"{seconds} {zone}")
         return Commit(commit, parents, written, decode(message), diff)
 
@@ -316,9 +333,13 @@ class Checkout:
         pack = render_pack(objects, self.algorithm)
         with plumbing.scratch_objects(self.common_dir.resolve() / "objects") as extra:
             plumbing.store_pack(self.git_dir, pack, extra)
-            return plumbing.run(
-                self.git_dir, "format-patch", *_MAIL_FORMAT, f"{base}..{tip}", extra=extra
-            )
+            mbox = self._plainly("format-patch", *_MAIL_FORMAT, f"{base}..{tip}", extra=extra)
+        return keep_line_ends(mbox)
+
+    def _plainly(self, *words: str, extra: Mapping[str, str] | None = None) -> bytes:
+        """What git prints whatever the user's settings, and without a work tree's attributes."""
+        extra = {**_PLAIN_SETTINGS, **(extra or {})}
+        return plumbing.run(self.git_dir, *words, cwd=self.git_dir, extra=extra)
 
     def move_branch(self, branch: str, new: str, old: str | None, why: str) -> None:
         """Move the branch, only if it still is where it was."""

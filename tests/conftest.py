@@ -17,7 +17,7 @@ _SETTINGS = """\
 \temail = test@example.com
 [init]
 \tdefaultBranch = main
-\ttemplateDir = /dev/null
+\ttemplateDir = {template}
 [core]
 	fsync = none
 [gc]
@@ -29,7 +29,8 @@ _SETTINGS = """\
 def sealed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home of the tests' own: no setting of the user or the machine reaches git or the tool."""
     home = tmp_path_factory.mktemp("home")
-    (home / ".gitconfig").write_text(_SETTINGS)
+    (home / "template").mkdir()
+    (home / ".gitconfig").write_text(_SETTINGS.format(template=home / "template"))
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(("GIT_", "BACKPORT_")) or name == "EMAIL":

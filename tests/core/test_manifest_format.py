@@ -199,7 +199,7 @@ PUT = f'hunk = "{INSERTS}"\nput = "%s"\n{BECAUSE}'
 WHOLE = "names a whole file, which has no place in it; it can be dropped"
 EVIDENCE = "evidence is `path`, `path::Qualified.name` or `path: text of a line`"
 NO_EVIDENCE = "gives no evidence; say what is present or absent on the target"
-KNOWN = "base, branch, drop, reanchor, replace, schema, skip, stacks"
+KNOWN = "accept, base, branch, drop, reanchor, replace, schema, skip, stacks"
 PLACE = (
     "a place is one of before, after, first-in, last-in, in and a qualified name, "
     "or `before line: text` or `after line: text`"
