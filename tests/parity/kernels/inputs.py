@@ -21,7 +21,7 @@ def decode_step(
     dtype: torch.dtype,
     *,
     model: torch.dtype = torch.bfloat16,
-    tokens: int = 5,
+    tokens: int = 4,
     heads: int = 3,
     block_size: int = 4,
     latent: int = 32,
