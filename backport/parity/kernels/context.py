@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 import triton.language as tl
 
-from backport.parity.kernels import fp8
+from backport.parity.kernels import fp8, k_concat
 from backport.parity.kernels.language import (
     INTERPRETED,
     Pointer,
@@ -57,6 +57,11 @@ class Tiling:
     stages: int = 4
 
 
+def default_tiling() -> Tiling:
+    """Four stages fill the shared memory of an H200; gfx942 has 64 KiB."""
+    return Tiling(stages=2) if torch.version.hip else Tiling()
+
+
 def row_indices(
     block_table: torch.Tensor, starts: torch.Tensor, lengths: torch.Tensor, block_size: int
 ) -> torch.Tensor:
@@ -80,13 +85,13 @@ def fused(context: Context, tiling: Tiling | None = None) -> None:
     rounds once in both. Raises ValueError where the contract of `Context` is broken.
     """
     _check(context)
-    _launch_expand(context, context.cache, context.rows, tiling or Tiling())
+    _launch_expand(context, context.cache, context.rows, tiling or default_tiling())
 
 
 def gathered(context: Context, workspace: torch.Tensor, tiling: Tiling | None = None) -> None:
     """What `fused` writes, in two launches: `gather` into `workspace` [T, L + R], then expand."""
     gather(context, workspace)
-    _launch_expand(context, workspace.unsqueeze(1), None, tiling or Tiling())
+    _launch_expand(context, workspace.unsqueeze(1), None, tiling or default_tiling())
 
 
 def gather(context: Context, workspace: torch.Tensor) -> None:
@@ -115,11 +120,9 @@ def split(context: Context, workspace: torch.Tensor) -> torch.Tensor:
     heads, value = context.values.shape[1:]
     latent = context.weight.shape[1]
     product = torch.nn.functional.linear(workspace[:, :latent], context.weight)
-    nope = context.weight.shape[0] // heads - value
-    own, values = product.view(-1, heads, nope + value).split([nope, value], dim=-1)
-    context.keys[..., :nope] = own
-    context.keys[..., nope:] = workspace[:, latent:].unsqueeze(1)
-    return values
+    both = product.view(len(workspace), heads, -1)
+    k_concat.split(both[..., :-value], workspace[:, latent:], context.keys)
+    return both[..., -value:]
 
 
 def reference(context: Context) -> tuple[torch.Tensor, torch.Tensor]:
@@ -219,34 +222,37 @@ def _expand(
     weight in the L2 cache. The two products share each tile of latent rows.
     """
     dtype: tl.constexpr = keys.dtype.element_ty
+    source: tl.constexpr = PLAN.FROM
+    size: tl.constexpr = PLAN.ROWS
+    own: tl.constexpr = PLAN.NOPE
+    width: tl.constexpr = PLAN.VALUE
+    latent_width: tl.constexpr = PLAN.LATENT
     head = tl.program_id(0) % heads
-    token = (tl.program_id(0) // heads) * PLAN.ROWS + tl.arange(0, PLAN.ROWS)
-    mask = (token < count)[:, None]
+    token = (tl.program_id(0) // heads) * size + tl.arange(0, size)
     row = tl.minimum(token, count - 1)
     if PLAN.GATHERS:
         row = tl.load(rows + row)
     start = cache + row.to(tl.int64)[:, None] * row_stride
-    lane = tl.arange(0, PLAN.DEPTH)
-    nope, value_lane = tl.arange(0, PLAN.NOPE)[None, :], tl.arange(0, PLAN.VALUE)[None, :]
-    key_weight = weight + head * (PLAN.NOPE + PLAN.VALUE) * PLAN.LATENT + lane[:, None]
-    value_weight = key_weight + (PLAN.NOPE + value_lane) * PLAN.LATENT
-    key_weight += nope * PLAN.LATENT
-    key = tl.zeros((PLAN.ROWS, PLAN.NOPE), tl.float32)
-    value = tl.zeros((PLAN.ROWS, PLAN.VALUE), tl.float32)
-    for depth in tl.range(0, PLAN.LATENT, PLAN.DEPTH):
-        latent = _operand(tl.load(start + depth + lane[None, :]), dtype, PLAN.FROM)
+    lane, rope = tl.arange(0, PLAN.DEPTH), tl.arange(0, PLAN.ROPE)[None, :]
+    nope, out = tl.arange(0, own)[None, :], tl.arange(0, width)[None, :]
+    key_weight = weight + (head * (own + width) + nope) * latent_width + lane[:, None]
+    value_weight = weight + (head * (own + width) + own + out) * latent_width + lane[:, None]
+    key = tl.zeros((size, own), tl.float32)
+    value = tl.zeros((size, width), tl.float32)
+    for depth in tl.range(0, latent_width, PLAN.DEPTH):
+        latent = _operand(tl.load(start + depth + lane[None, :]), dtype, source)
         key = _product(latent, tl.load(key_weight + depth), key)
         value = _product(latent, tl.load(value_weight + depth), value)
-    out = token.to(tl.int64)[:, None] * heads + head
-    key_out = keys + out * (PLAN.NOPE + PLAN.ROPE)
     scale = 1.0
-    if PLAN.FROM.FORMAT != fp8.KEEP:
+    if source.FORMAT != fp8.KEEP:
         scale = tl.load(k_scale)
+    mask = (token < count)[:, None]
+    item = token.to(tl.int64)[:, None] * heads + head
+    key_out = keys + item * (own + PLAN.ROPE)
     tl.store(key_out + nope, rounded(key * scale, dtype), mask=mask)
-    tl.store(values + out * PLAN.VALUE + value_lane, rounded(value * scale, dtype), mask=mask)
-    rope = tl.arange(0, PLAN.ROPE)[None, :]
-    shared = _dequantized(tl.load(start + PLAN.LATENT + rope), scale, PLAN.FROM)
-    tl.store(key_out + PLAN.NOPE + rope, rounded(shared, dtype), mask=mask)
+    tl.store(values + item * width + out, rounded(value * scale, dtype), mask=mask)
+    shared = _dequantized(tl.load(start + latent_width + rope), scale, source)
+    tl.store(key_out + own + rope, rounded(shared, dtype), mask=mask)
 
 
 @jit

@@ -15,9 +15,9 @@ import triton.language as tl
 
 from backport.parity.kernels.language import INTERPRETED, Pointer, Tile, constexpr, jit, rounded
 
-KEEP = constexpr(0)  # no fp8: the destination's own dtype
-FN = constexpr(1)
-FNUZ = constexpr(2)
+KEEP = tl.constexpr(0)  # no fp8: the destination's own dtype
+FN = tl.constexpr(1)
+FNUZ = tl.constexpr(2)
 
 FORMATS: dict[torch.dtype, int] = {torch.float8_e4m3fn: 1, torch.float8_e4m3fnuz: 2}
 LARGEST: dict[torch.dtype, float] = {torch.float8_e4m3fn: 448.0, torch.float8_e4m3fnuz: 240.0}

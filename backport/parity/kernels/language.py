@@ -12,17 +12,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 import triton
 import triton.language as tl
 
-Tile: TypeAlias = Any  # a value inside a kernel: a scalar or a block of them
-Pointer: TypeAlias = Any  # a tensor as a kernel sees it
-constexpr = tl.constexpr
+if TYPE_CHECKING:
+    Tile: TypeAlias = Any  # a value inside a kernel: a scalar or a block of them
+    Pointer: TypeAlias = Any  # a tensor as a kernel sees it
+    constexpr: TypeAlias = Any  # a compile-time argument
+else:  # Triton looks annotations up and accepts names of its own alone
+    Tile = Pointer = tl.tensor
+    constexpr = tl.constexpr
 
-INTERPRETED = constexpr(os.environ.get("TRITON_INTERPRET") == "1")
+INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 
 
 @dataclass(slots=True)

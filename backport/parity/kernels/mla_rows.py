@@ -15,9 +15,9 @@ from backport.parity.kernels import fp8
 from backport.parity.kernels.language import Pointer, Tile, constexpr, jit, rounded
 
 # How a rotated value is rounded before it is quantized.
-NOT = constexpr(0)  # float32 to the end: AITER's fused kernel
-ONCE = constexpr(1)  # the rotary_embedding op of the release: once, to the model's dtype
-EACH = constexpr(2)  # the release's forward_native: both products and their sum
+NOT = tl.constexpr(0)  # float32 to the end: AITER's fused kernel
+ONCE = tl.constexpr(1)  # the rotary_embedding op of the release: once, to the model's dtype
+EACH = tl.constexpr(2)  # the release's forward_native: both products and their sum
 
 
 @jit

@@ -249,15 +249,21 @@ def _rotate(
     token = (tl.program_id(0) // groups).to(tl.int64)
     group = tl.program_id(0) % groups
     cos, sin = load_angles(cos, sin, tl.load(positions + token), angle_rows, angle_row, PLAN.HALF)
-    head = (group - 1) * PLAN.HEADS + tl.arange(0, PLAN.HEADS)[:, None]
-    mask = head < heads
-    start = q_pe + token * strides[0] + head.to(tl.int64) * strides[1]
     if group == 0:
-        mask = head == -PLAN.HEADS
-        start = k_pe + token * strides[2] + head.to(tl.int64) * 0
+        one = tl.zeros((1, 1), tl.int64)
+        _rotate_rows(k_pe + token * strides[2] + one, one == 0, cos, sin, PLAN)
+    else:
+        head = ((group - 1) * PLAN.HEADS + tl.arange(0, PLAN.HEADS)[:, None]).to(tl.int64)
+        start = q_pe + token * strides[0] + head * strides[1]
+        _rotate_rows(start, head < heads, cos, sin, PLAN)
+
+
+@jit
+def _rotate_rows(start: Pointer, mask: Tile, cos: Tile, sin: Tile, PLAN: constexpr) -> None:
+    as_is: tl.constexpr = PLAN.AS_IS
     first, second = load_pairs(start, mask, PLAN.NEOX, PLAN.HALF)
     first, second = rotate(first, second, cos, sin, PLAN.ROUNDING)
-    store_pairs(start, first, second, mask, PLAN.NEOX, PLAN.HALF, PLAN.AS_IS)
+    store_pairs(start, first, second, mask, PLAN.NEOX, PLAN.HALF, as_is)
 
 
 @jit
@@ -290,18 +296,20 @@ def _rows(
     slot = tl.load(slots + token)
     position = tl.load(positions + token)
     cos, sin = load_angles(cos, sin, position, angle_rows, angle_row, PLAN.HALF)
+    q_to: tl.constexpr = PLAN.Q_TO
+    k_to: tl.constexpr = PLAN.K_TO
     if group < 0:
-        row = tl.zeros((1, 1), tl.int64)
-        to = row + cache_start(cache, slot, block_size, out_strides[0], out_strides[1])
-        latent, rope = kv_c + token * k_strides[0] + row, k_pe + token * k_strides[1] + row
-        live = row + slot >= 0
-        write_rows(to, latent, rope, live, k_scale, cos, sin, PLAN.K_DIVIDES, PLAN.K_TO, PLAN)
+        one = tl.zeros((1, 1), tl.int64)
+        entry = one + cache_start(cache, slot, block_size, out_strides[0], out_strides[1])
+        latent, rope = kv_c + token * k_strides[0] + one, k_pe + token * k_strides[1] + one
+        live = one + slot >= 0
+        write_rows(entry, latent, rope, live, k_scale, cos, sin, PLAN.K_DIVIDES, k_to, PLAN)
     elif PLAN.QUERY:
         head = (group * PLAN.HEADS + tl.arange(0, PLAN.HEADS)[:, None]).to(tl.int64)
         mask = head < heads
         if not PLAN.FILLS_Q:
             mask = mask & (slot >= 0)
-        to = q_out + token * out_strides[2] + head * out_strides[3]
-        latent = q_nope + token * q_strides[0] + head * q_strides[1]
-        rope = q_pe + token * q_strides[2] + head * q_strides[3]
-        write_rows(to, latent, rope, mask, q_scale, cos, sin, False, PLAN.Q_TO, PLAN)
+        out = q_out + token * out_strides[2] + head * out_strides[3]
+        nope = q_nope + token * q_strides[0] + head * q_strides[1]
+        pe = q_pe + token * q_strides[2] + head * q_strides[3]
+        write_rows(out, nope, pe, mask, q_scale, cos, sin, False, q_to, PLAN)

@@ -44,10 +44,8 @@ def rotated(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, style: Style)
         halves = (first_cos - second_sin, second_cos + first_sin)
     else:
         halves = (first * cos - second * sin, second * cos + first * sin)
-    if style.is_neox:
-        joined = torch.cat(halves, dim=-1)
-    else:
-        joined = torch.stack(halves, dim=-1).flatten(-2)
+    stacked = torch.stack(halves, dim=-2 if style.is_neox else -1)
+    joined = stacked.flatten(-2)
     return joined if style.rounding == Rounding.NOT else joined.to(x.dtype).float()
 
 

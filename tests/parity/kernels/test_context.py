@@ -1,13 +1,17 @@
+# the module is skipped before it imports what needs Triton
 """Gathering cached context and expanding it into keys and values."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="kernels need torch")
+pytest.importorskip("torch", reason="kernels need torch")
 pytest.importorskip("triton", reason="kernels need Triton")
+
+import torch
 
 from backport.parity.kernels import context as kernels
 from backport.parity.kernels import fp8, k_concat
@@ -15,6 +19,7 @@ from backport.parity.kernels.context import Context, Tiling
 from backport.parity.kernels.language import counted_launches
 from tests.parity.kernels.inputs import context_chunk, poisoned
 
+Broken = Callable[[torch.Tensor], torch.Tensor]
 TINY = Tiling(rows=16, depth=16, warps=4, stages=2)
 CACHES = pytest.mark.parametrize(
     "dtype",
@@ -44,7 +49,7 @@ def assert_as_good_as_the_split(chunk: Context) -> None:
 
 
 @CACHES
-def test_one_launch(device, dtype):
+def test_one_launch(device: str, dtype: torch.dtype) -> None:
     chunk = context_chunk(device, dtype)
     with counted_launches() as launches:
         kernels.fused(chunk, TINY)
@@ -53,7 +58,7 @@ def test_one_launch(device, dtype):
 
 
 @CACHES
-def test_two_launches(device, dtype):
+def test_two_launches(device: str, dtype: torch.dtype) -> None:
     chunk = context_chunk(device, dtype)
     with counted_launches() as launches:
         kernels.gathered(chunk, workspace(chunk), TINY)
@@ -62,7 +67,7 @@ def test_two_launches(device, dtype):
 
 
 @CACHES
-def test_the_gather_is_exact(device, dtype):
+def test_the_gather_is_exact(device: str, dtype: torch.dtype) -> None:
     chunk = context_chunk(device, dtype)
     space = workspace(chunk)
     kernels.gather(chunk, space)
@@ -73,7 +78,7 @@ def test_the_gather_is_exact(device, dtype):
 
 @pytest.mark.parametrize("block_size", [1, 4])
 @pytest.mark.parametrize("heads", [1, 3])
-def test_heads_and_block_sizes(device, heads, block_size):
+def test_heads_and_block_sizes(device: str, heads: int, block_size: int) -> None:
     chunk = context_chunk(
         device, torch.float8_e4m3fn, heads=heads, block_size=block_size, lengths=(1,)
     )
@@ -81,14 +86,14 @@ def test_heads_and_block_sizes(device, heads, block_size):
     assert_as_good_as_the_split(chunk)
 
 
-def test_row_indices_walk_the_block_table(device):
+def test_row_indices_walk_the_block_table(device: str) -> None:
     table = torch.tensor([[5, 2, 9], [7, 1, 3]])
     rows = kernels.row_indices(table, torch.tensor([3, 0]), torch.tensor([3, 5]), 4)
     assert rows.tolist() == [23, 8, 9, 28, 29, 30, 31, 4]
     assert rows.dtype == torch.int32
 
 
-def test_no_context_launches_nothing(device):
+def test_no_context_launches_nothing(device: str) -> None:
     chunk = context_chunk(device, torch.bfloat16, lengths=(0,))
     with counted_launches() as launches:
         kernels.fused(chunk, TINY)
@@ -106,13 +111,13 @@ def test_no_context_launches_nothing(device):
         ("values", lambda x: x.float()),
     ],
 )
-def test_broken_contracts_are_refused(device, field, broken):
+def test_broken_contracts_are_refused(device: str, field: str, broken: Broken) -> None:
     chunk = context_chunk(device, torch.bfloat16)
     with pytest.raises(ValueError, match=r"."):
         kernels.fused(replace(chunk, **{field: broken(getattr(chunk, field))}), TINY)
 
 
-def test_weights_rounded_to_fp8_are_noticed(device):
+def test_weights_rounded_to_fp8_are_noticed(device: str) -> None:
     chunk = context_chunk(device, torch.float8_e4m3fn)
     weight = fp8.encoded(chunk.weight, torch.float8_e4m3fn, 448.0).to(chunk.weight.dtype)
     kernels.fused(replace(chunk, weight=weight), TINY)
@@ -122,7 +127,7 @@ def test_weights_rounded_to_fp8_are_noticed(device):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
 @pytest.mark.parametrize("heads", [1, 5])
-def test_k_concat_equals_cat(device, dtype, heads):
+def test_k_concat_equals_cat(device: str, dtype: torch.dtype, heads: int) -> None:
     product = torch.randn(6, heads, 32, device=device).to(dtype)
     k_nope, k_pe = product[..., :16], torch.randn(6, 16, device=device).to(dtype)[:, :8]
     k = poisoned((6, heads, 24), dtype, device)
@@ -135,7 +140,7 @@ def test_k_concat_equals_cat(device, dtype, heads):
     assert torch.equal(k, other)
 
 
-def test_k_concat_refuses_other_dtypes(device):
+def test_k_concat_refuses_other_dtypes(device: str) -> None:
     k_nope, k_pe = torch.zeros(2, 2, 16, device=device), torch.zeros(2, 8, device=device)
     with pytest.raises(ValueError, match="one dtype"):
         k_concat.fused(k_nope, k_pe.double(), torch.zeros(2, 2, 24, device=device))

@@ -1,12 +1,14 @@
+# the module is skipped before it imports what needs Triton
 """fp8 codes made with integer arithmetic, against torch's casts."""
 
 from __future__ import annotations
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="kernels need torch")
+pytest.importorskip("torch", reason="kernels need torch")
 pytest.importorskip("triton", reason="kernels need Triton")
 
+import torch
 import triton.language as tl
 
 from backport.parity.kernels import fp8
@@ -42,7 +44,9 @@ def values(dtype: torch.dtype) -> torch.Tensor:
 
 @FORMATS
 @pytest.mark.parametrize("limit", [240.0, 224.0])
-def test_encoding_rounds_and_saturates_as_torch_does(device, dtype, limit):
+def test_encoding_rounds_and_saturates_as_torch_does(
+    device: str, dtype: torch.dtype, limit: float
+) -> None:
     x, codec = values(dtype).to(device), fp8.Codec(fp8.FORMATS[dtype], limit)
     out = torch.empty(COUNT, dtype=torch.uint8, device=device)
     launch(encode_all, 1, x, out, N=COUNT, TO=codec)
@@ -50,7 +54,7 @@ def test_encoding_rounds_and_saturates_as_torch_does(device, dtype, limit):
 
 
 @FORMATS
-def test_decoding_is_exact(device, dtype):
+def test_decoding_is_exact(device: str, dtype: torch.dtype) -> None:
     codes = torch.arange(256, dtype=torch.uint8, device=device)
     out = torch.empty(256, device=device)
     launch(decode_all, 1, codes, out, N=256, FROM=fp8.Codec(fp8.FORMATS[dtype]))
@@ -58,7 +62,7 @@ def test_decoding_is_exact(device, dtype):
 
 
 @FORMATS
-def test_hardware_and_integer_arithmetic_agree(device, dtype):
+def test_hardware_and_integer_arithmetic_agree(device: str, dtype: torch.dtype) -> None:
     x = values(dtype).to(device)
     codec = fp8.codec_of(torch.empty(1, dtype=dtype, device=device))
     if not codec.HARDWARE:
