@@ -25,15 +25,21 @@ PREFILL = [(tokens, 16) for tokens in (1024, 8192, 32768)]
 
 def cases_by_op(device: str) -> dict[str, Iterator[Case]]:
     """The cases of each op, made one by one, by the name that stacks use."""
-    from backport.parity import bench_cases as make
+    import torch
 
+    from backport.parity import bench_cases as make
+    from backport.parity.kernels import fp8
+
+    quantized = fp8.preferred()
     return {
-        "qk_rope_concat_and_cache": (make.qk_rope_case(device, *size) for size in DECODE),
+        "qk_rope_concat_and_cache": (
+            make.qk_rope_case(device, *size, quantized) for size in DECODE
+        ),
         "dual_rmsnorm": (make.norm_case(device, tokens) for tokens in NORMS),
         "context_gather": (
-            make.context_case(device, *size, quantized=quantized)
+            make.context_case(device, *size, dtype)
             for size in PREFILL
-            for quantized in (False, True)
+            for dtype in (torch.bfloat16, quantized)
         ),
         "k_concat": (make.k_concat_case(device, *size) for size in PREFILL),
     }

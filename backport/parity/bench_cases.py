@@ -43,14 +43,14 @@ class Case:
 FUSED = "fused"
 
 
-def qk_rope_case(device: str, tokens: int, heads: int) -> Case:
+def qk_rope_case(device: str, tokens: int, heads: int, dtype: torch.dtype) -> Case:
     """QK-RoPE-concat-cache of a bfloat16 model with an fp8 cache, in GPT-J's rope style.
 
     split: rotation, query concat with quantization, cache write (what a compiled
     release launches). eager: the concat is torch.cat and the quantization a kernel of
     its own. native: the rotation is the release's forward_native as well, op by op.
     """
-    step = decode_step(device, tokens, heads)
+    step = decode_step(device, tokens, heads, dtype)
     joined = torch.empty(step.q_out.shape, dtype=step.q_nope.dtype, device=device)
 
     def tail() -> None:
@@ -82,9 +82,9 @@ def qk_rope_case(device: str, tokens: int, heads: int) -> Case:
     )
 
 
-def decode_step(device: str, tokens: int, heads: int) -> Decode:
+def decode_step(device: str, tokens: int, heads: int, cache_dtype: torch.dtype) -> Decode:
     """A decode step as a release has it: the latent query transposed, q_pe and k_pe views."""
-    dtype, cache_dtype = torch.bfloat16, fp8_dtype()
+    dtype = torch.bfloat16
     blocks = tokens // 64 + 2
     angles = torch.rand(8192, ROPE // 2, device=device) * 6.3
     kv = torch.randn(tokens, LATENT + ROPE, device=device).to(dtype)
@@ -181,13 +181,12 @@ def k_concat_case(device: str, tokens: int, heads: int) -> Case:
     )
 
 
-def context_case(device: str, tokens: int, heads: int, *, quantized: bool) -> Case:
+def context_case(device: str, tokens: int, heads: int, dtype: torch.dtype) -> Case:
     """Context gather and expansion; split: gather, matrix product, two copies of keys.
 
     gathered: two launches, the product reading dense rows. gemm: the product of the
     split sequence alone, which no fusion can avoid.
     """
-    dtype = fp8_dtype() if quantized else torch.bfloat16
     chunk = context_chunk(device, tokens, heads, dtype)
     space = torch.empty(tokens, LATENT + ROPE, dtype=torch.bfloat16, device=device)
     other = replace(chunk, keys=torch.empty_like(chunk.keys))
@@ -255,14 +254,6 @@ def poisoned(shape: tuple[int, ...], dtype: torch.dtype, device: str) -> torch.T
     tensor = torch.empty(shape, dtype=dtype, device=device)
     tensor.view(torch.uint8).fill_(0x5A)
     return tensor
-
-
-def fp8_dtype() -> torch.dtype:
-    """The e4m3 format that the device at hand casts in hardware."""
-    arch = ""
-    if torch.version.hip:
-        arch = torch.cuda.get_device_properties(0).gcnArchName
-    return torch.float8_e4m3fnuz if arch.startswith("gfx94") else torch.float8_e4m3fn
 
 
 def _name(tensor: torch.Tensor) -> str:

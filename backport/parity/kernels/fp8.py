@@ -66,6 +66,13 @@ def in_hardware(dtype: torch.dtype, device: torch.device) -> bool:
     return dtype == torch.float8_e4m3fn and (properties.major, properties.minor) >= (8, 9)
 
 
+def preferred() -> torch.dtype:
+    """The e4m3 format that GPUs like the one at hand, or most if there is none, cast."""
+    device = torch.device("cuda")
+    prefers_fnuz = torch.cuda.is_available() and in_hardware(torch.float8_e4m3fnuz, device)
+    return torch.float8_e4m3fnuz if prefers_fnuz else torch.float8_e4m3fn
+
+
 def encoded(x: torch.Tensor, dtype: torch.dtype, limit: float) -> torch.Tensor:
     """The reference: `x` (any float dtype) saturated at +-`limit` and cast to fp8 `dtype`.
 

@@ -47,7 +47,9 @@ def rows() -> list[Row]:
 def test_qk_rope_is_checked_and_launches_once_where_the_split_launches_three_times(
     device: str,
 ) -> None:
-    (row,) = bench.measure([bench_cases.qk_rope_case(device, 1, 1)], StubTimer(), 4e6)
+    (row,) = bench.measure(
+        [bench_cases.qk_rope_case(device, 1, 1, torch.float8_e4m3fn)], StubTimer(), 4e6
+    )
     assert {name: x.launches for name, x in row.timings.items()} == {
         "fused": 1,
         "split": 3,
@@ -73,7 +75,7 @@ def test_a_wrong_candidate_is_not_timed(device: str, monkeypatch: pytest.MonkeyP
 
 
 def test_the_native_rotation_is_the_rotation(device: str) -> None:
-    step = bench_cases.decode_step(device, 2, 2)
+    step = bench_cases.decode_step(device, 2, 2, torch.float8_e4m3fn)
     cos = step.cos[step.positions].float().unsqueeze(1)
     sin = step.sin[step.positions].float().unsqueeze(1)
     first, second = step.q_pe[..., ::2].float(), step.q_pe[..., 1::2].float()
