@@ -1,10 +1,10 @@
-# ruff: noqa: N803, RET505  # upper case and both branches: what is decided at compile time
 """MLA prefill over cached context: gather latent rows, expand them into keys and values.
 
 The release gathers (and dequantizes) the rows of a chunk into a workspace, runs
 kv_b_proj on it, and copies keys out of the product. `fused` reads the paged cache
 inside the matrix product and writes keys and values where they belong, in one
-launch; `gathered` does so in two, its product reading dense rows.
+launch; `gathered` does so in two, its product reading dense rows. `expand` takes
+the faster of the two.
 """
 
 from __future__ import annotations
@@ -12,20 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import triton.language as tl
 
 from backport.parity.kernels import fp8, k_concat
-from backport.parity.kernels.language import (
-    INTERPRETED,
-    Pointer,
-    Tile,
-    blocks,
-    constexpr,
-    jit,
-    launch,
-    require,
-    rounded,
-)
+from backport.parity.kernels.context_kernels import Plan, expand_tile, gather_rows
+from backport.parity.kernels.language import blocks, launch, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +39,29 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """Rows and latent lanes of a tile, warps and pipeline stages of a program."""
+    """Rows, columns and latent lanes of a tile, warps and pipeline stages of a program.
+
+    At most `columns` of a head's N + V columns, a power of two.
+    """
 
     rows: int = 128
+    columns: int = 128
     depth: int = 64
     warps: int = 8
-    stages: int = 4
+    stages: int = 3
 
 
-def default_tiling() -> Tiling:
-    """Four stages fill the shared memory of an H200; gfx942 has 64 KiB."""
-    return Tiling(stages=2) if torch.version.hip else Tiling()
+def default_tiling(*, converts: bool) -> Tiling:
+    """The best measured on an H200, for tiles of codes (`converts`) and for others.
+
+    Three stages of 128 x 128 leave room for two programs on a multiprocessor, one of
+    which multiplies while the other stores. Codes are converted on their way into the
+    product, so that a tile with all columns of a head, which converts them once, wins.
+    gfx942 has 64 KiB of shared memory, hence two stages.
+    """
+    if torch.version.hip:
+        return Tiling(stages=2)
+    return Tiling(rows=64, columns=256, warps=4) if converts else Tiling()
 
 
 def row_indices(
@@ -77,6 +79,20 @@ def row_indices(
     return (pages * block_size + positions % block_size).int()
 
 
+def expand(context: Context, workspace: torch.Tensor) -> None:
+    """Write keys and values of `context` the faster way.
+
+    That is one launch for a cache in the dtype of weight and two for an fp8 cache, where
+    converting each row once costs less than a launch (measured on an H200).
+    `workspace` [T, L + R] is in the dtype of weight. Raises ValueError where the
+    contract of `Context` is broken.
+    """
+    if context.cache.dtype in fp8.FORMATS:
+        gathered(context, workspace)
+    else:
+        fused(context)
+
+
 def fused(context: Context, tiling: Tiling | None = None) -> None:
     """Write keys and values of `context` in one launch.
 
@@ -85,13 +101,13 @@ def fused(context: Context, tiling: Tiling | None = None) -> None:
     rounds once in both. Raises ValueError where the contract of `Context` is broken.
     """
     _check(context)
-    _launch_expand(context, context.cache, context.rows, tiling or default_tiling())
+    _launch_expand(context, context.cache, context.rows, tiling)
 
 
 def gathered(context: Context, workspace: torch.Tensor, tiling: Tiling | None = None) -> None:
     """What `fused` writes, in two launches: `gather` into `workspace` [T, L + R], then expand."""
     gather(context, workspace)
-    _launch_expand(context, workspace.unsqueeze(1), None, tiling or default_tiling())
+    _launch_expand(context, workspace.unsqueeze(1), None, tiling)
 
 
 def gather(context: Context, workspace: torch.Tensor) -> None:
@@ -101,7 +117,7 @@ def gather(context: Context, workspace: torch.Tensor) -> None:
     require(workspace.shape == (len(context.rows), width), "the workspace is [T, L + R]")
     size = 8
     launch(
-        _gather,
+        gather_rows,
         blocks(len(context.rows), size),
         *(fp8.codes(context.cache), context.rows, context.k_scale, workspace),
         *(len(context.rows), width, context.cache.stride(1), workspace.stride(0)),
@@ -161,39 +177,28 @@ def _is_power_of_two(count: int) -> bool:
     return count > 0 and count & (count - 1) == 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What `_expand` is compiled for."""
-
-    ROWS: int
-    DEPTH: int
-    LATENT: int
-    NOPE: int
-    VALUE: int
-    ROPE: int
-    GATHERS: bool
-    FROM: fp8.Codec
-
-
 def _launch_expand(
-    context: Context, cache: torch.Tensor, rows: torch.Tensor | None, tiling: Tiling
+    context: Context, cache: torch.Tensor, rows: torch.Tensor | None, tiling: Tiling | None
 ) -> None:
     count, heads, value = context.values.shape
-    latent = context.weight.shape[1]
+    both, latent = context.weight.shape[0] // heads, context.weight.shape[1]
+    tiling = tiling or default_tiling(converts=cache.dtype in fp8.FORMATS)
     require(latent % tiling.depth == 0, "the depth of a tile divides the latent width")
-    plan = _Plan(
+    columns = min(tiling.columns, both & -both)  # the largest power of two that divides N + V
+    plan = Plan(
         ROWS=tiling.rows,
+        COLUMNS=columns,
         DEPTH=tiling.depth,
         LATENT=latent,
-        NOPE=context.weight.shape[0] // heads - value,
+        NOPE=both - value,
         VALUE=value,
         ROPE=cache.shape[2] - latent,
         GATHERS=rows is not None,
         FROM=fp8.codec_of(cache),
     )
     launch(
-        _expand,
-        blocks(count, tiling.rows) * heads,
+        expand_tile,
+        blocks(count, tiling.rows) * heads * (both // columns),
         *(fp8.codes(cache), context.rows if rows is None else rows, context.k_scale),
         *(context.weight, context.keys, context.values),
         *(count, heads, cache.stride(-2)),
@@ -201,109 +206,3 @@ def _launch_expand(
         num_warps=tiling.warps,
         num_stages=tiling.stages,
     )
-
-
-@jit
-def _expand(
-    cache: Pointer,
-    rows: Pointer,
-    k_scale: Pointer,
-    weight: Pointer,
-    keys: Pointer,
-    values: Pointer,
-    count: Tile,
-    heads: Tile,
-    row_stride: Tile,
-    PLAN: constexpr,
-) -> None:
-    """One program makes keys and values of one head for ROWS rows.
-
-    Heads run fastest, so that the programs at work share their rows and the
-    weight in the L2 cache. The two products share each tile of latent rows.
-    """
-    dtype: tl.constexpr = keys.dtype.element_ty
-    source: tl.constexpr = PLAN.FROM
-    size: tl.constexpr = PLAN.ROWS
-    own: tl.constexpr = PLAN.NOPE
-    width: tl.constexpr = PLAN.VALUE
-    latent_width: tl.constexpr = PLAN.LATENT
-    head = tl.program_id(0) % heads
-    token = (tl.program_id(0) // heads) * size + tl.arange(0, size)
-    row = tl.minimum(token, count - 1)
-    if PLAN.GATHERS:
-        row = tl.load(rows + row)
-    start = cache + row.to(tl.int64)[:, None] * row_stride
-    lane, rope = tl.arange(0, PLAN.DEPTH), tl.arange(0, PLAN.ROPE)[None, :]
-    nope, out = tl.arange(0, own)[None, :], tl.arange(0, width)[None, :]
-    key_weight = weight + (head * (own + width) + nope) * latent_width + lane[:, None]
-    value_weight = weight + (head * (own + width) + own + out) * latent_width + lane[:, None]
-    key = tl.zeros((size, own), tl.float32)
-    value = tl.zeros((size, width), tl.float32)
-    for depth in tl.range(0, latent_width, PLAN.DEPTH):
-        latent = _operand(tl.load(start + depth + lane[None, :]), dtype, source)
-        key = _product(latent, tl.load(key_weight + depth), key)
-        value = _product(latent, tl.load(value_weight + depth), value)
-    scale = 1.0
-    if source.FORMAT != fp8.KEEP:
-        scale = tl.load(k_scale)
-    mask = (token < count)[:, None]
-    item = token.to(tl.int64)[:, None] * heads + head
-    key_out = keys + item * (own + PLAN.ROPE)
-    tl.store(key_out + nope, rounded(key * scale, dtype), mask=mask)
-    tl.store(values + item * width + out, rounded(value * scale, dtype), mask=mask)
-    shared = _dequantized(tl.load(start + latent_width + rope), scale, source)
-    tl.store(key_out + own + rope, rounded(shared, dtype), mask=mask)
-
-
-@jit
-def _gather(
-    cache: Pointer,
-    rows: Pointer,
-    k_scale: Pointer,
-    workspace: Pointer,
-    count: Tile,
-    width: Tile,
-    row_stride: Tile,
-    out_stride: Tile,
-    ROWS: constexpr,
-    WIDTH: constexpr,
-    FROM: constexpr,
-) -> None:
-    """One program dequantizes ROWS rows into the workspace."""
-    token = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    row = tl.load(rows + token, mask=token < count, other=0).to(tl.int64)[:, None]
-    lane = tl.arange(0, WIDTH)[None, :]
-    mask = (token < count)[:, None] & (lane < width)
-    values = tl.load(cache + row * row_stride + lane, mask=mask)
-    scale = 1.0
-    if FROM.FORMAT != fp8.KEEP:
-        scale = tl.load(k_scale)
-    values = rounded(_dequantized(values, scale, FROM), workspace.dtype.element_ty)
-    tl.store(workspace + token.to(tl.int64)[:, None] * out_stride + lane, values, mask=mask)
-
-
-@jit
-def _dequantized(values: Tile, scale: Tile, FROM: constexpr) -> Tile:
-    """Float32 values of cache entries."""
-    if FROM.FORMAT == fp8.KEEP:
-        return values.to(tl.float32)
-    else:
-        return fp8.decode(values, FROM) * scale
-
-
-@jit
-def _operand(values: Tile, DTYPE: constexpr, FROM: constexpr) -> Tile:
-    """Cache entries without their scale in DTYPE, which holds every e4m3 value exactly."""
-    if FROM.FORMAT == fp8.KEEP:
-        return values
-    else:
-        return rounded(fp8.decode(values, FROM), DTYPE)
-
-
-@jit
-def _product(left: Tile, right: Tile, total: Tile) -> Tile:
-    """left @ right + total in float32; Triton's interpreter has no bfloat16 product."""
-    if INTERPRETED:
-        return tl.dot(left.to(tl.float32), right.to(tl.float32), total, input_precision="ieee")
-    else:
-        return tl.dot(left, right, total)

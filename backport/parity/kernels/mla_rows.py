@@ -2,9 +2,11 @@
 """One row of MLA's query or cache inside a kernel: latent part, rotated part, quantization.
 
 The fused kernel and the split kernels are both made of these functions, which is
-why their outputs agree to the bit. A row is [nope | rope]. Products of two
-bfloat16 (or float16) numbers are exact in float32, so contracting the rotation
-into fused multiply-adds changes nothing either.
+why their outputs agree to the bit. A row is [nope | rope].
+
+Kernels that rotate are launched with EXACT: a GPU with a bfloat16 (or float16)
+multiply-add would otherwise contract the rotation into it and lose the rounding of
+a product that `EACH` asks for.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from backport.parity.kernels.language import Pointer, Tile, constexpr, jit, roun
 NOT = tl.constexpr(0)  # float32 to the end: AITER's fused kernel
 ONCE = tl.constexpr(1)  # the rotary_embedding op of the release: once, to the model's dtype
 EACH = tl.constexpr(2)  # the release's forward_native: both products and their sum
+
+EXACT = {"enable_fp_fusion": False}  # launch options: every product is rounded
 
 
 @jit

@@ -22,9 +22,10 @@ from backport.parity.kernels import (
     qk_rope_cache,
     static_quant,
 )
-from backport.parity.kernels.qk_rope_cache import Style
+from backport.parity.kernels.qk_rope_cache import Rounding, Style
 
 MODULES: list[Any] = [context, dual_rms_norm, k_concat, language, qk_rope_cache, static_quant]
+EXACT = {"_rows", "_rotate"}  # a contraction would skip the rounding of a product
 SHARED_LIMITS = {"gfx942": 65536, "gfx950": 163840, "90": 232448}
 
 
@@ -54,6 +55,8 @@ def main(backend: str, arch: str, warp: int) -> None:
         shared = compiled.metadata.shared
         if shared > SHARED_LIMITS[arch]:
             raise SystemExit(f"{kernel.__name__} wants {shared} bytes of shared memory")
+        if kernel.__name__ in EXACT and "fma" in compiled.asm.get("ptx", ""):
+            raise SystemExit(f"{kernel.__name__} contracts a product and a sum")
         sys.stdout.write(f"{kernel.__name__}\n")
 
     replaced: dict[str, Any] = {"launch": compile_only}
@@ -69,6 +72,8 @@ def compile_all(dtype: torch.dtype) -> None:
     qk_rope_cache.fused(step, Style(is_neox=False))
     qk_rope_cache.fused(step, Style(is_neox=True, fills_q=False))
     qk_rope_cache.split(step, Style(is_neox=True))
+    qk_rope_cache.split(step, Style(rounding=Rounding.EACH))
+    qk_rope_cache.fused(step, Style(rounding=Rounding.EACH))
     static_quant.quantize(
         torch.empty(8, 576).bfloat16(), step.q_out[:, 0].contiguous(), step.q_scale
     )

@@ -63,10 +63,12 @@ def context_chunk(
     block_size: int = 4,
     latent: int = 32,
     lengths: tuple[int, ...] = (7, 0, 12),
+    nope: int = 16,
+    value: int = 16,
 ) -> Context:
     """Three requests, one without context, that start at odd positions of a paged cache."""
     seeded = torch.Generator().manual_seed(11)
-    rope = nope = value = 16
+    rope = 16
     requests, pages = len(lengths), 6
     table = torch.randperm(requests * pages, generator=seeded).view(requests, pages).int()
     starts = torch.tensor([3, 0, 5])

@@ -20,7 +20,9 @@ from backport.parity.kernels.language import counted_launches
 from tests.parity.kernels.inputs import context_chunk, poisoned
 
 Broken = Callable[[torch.Tensor], torch.Tensor]
-TINY = Tiling(rows=16, depth=16, warps=4, stages=2)
+TINY = Tiling(rows=16, columns=16, depth=16, warps=4, stages=2)
+WIDE = Tiling(rows=16, columns=32, depth=16, warps=4, stages=2)
+TILINGS = pytest.mark.parametrize("tiling", [TINY, WIDE], ids=["parts", "whole heads"])
 CACHES = pytest.mark.parametrize(
     "dtype",
     [torch.bfloat16, torch.float8_e4m3fn, torch.float8_e4m3fnuz],
@@ -49,20 +51,38 @@ def assert_as_good_as_the_split(chunk: Context) -> None:
 
 
 @CACHES
-def test_one_launch(device: str, dtype: torch.dtype) -> None:
+@TILINGS
+def test_one_launch(device: str, dtype: torch.dtype, tiling: Tiling) -> None:
     chunk = context_chunk(device, dtype)
     with counted_launches() as launches:
-        kernels.fused(chunk, TINY)
+        kernels.fused(chunk, tiling)
     assert launches.count == 1
     assert_as_good_as_the_split(chunk)
 
 
 @CACHES
-def test_two_launches(device: str, dtype: torch.dtype) -> None:
+@TILINGS
+def test_two_launches(device: str, dtype: torch.dtype, tiling: Tiling) -> None:
     chunk = context_chunk(device, dtype)
     with counted_launches() as launches:
-        kernels.gathered(chunk, workspace(chunk), TINY)
+        kernels.gathered(chunk, workspace(chunk), tiling)
     assert launches.count == 2
+    assert_as_good_as_the_split(chunk)
+
+
+@pytest.mark.parametrize(("dtype", "count"), [(torch.bfloat16, 1), (torch.float8_e4m3fn, 2)])
+def test_the_faster_way(device: str, dtype: torch.dtype, count: int) -> None:
+    chunk = context_chunk(device, dtype, latent=64)
+    with counted_launches() as launches:
+        kernels.expand(chunk, workspace(chunk))
+    assert launches.count == count
+    assert_as_good_as_the_split(chunk)
+
+
+@TILINGS
+def test_values_wider_than_the_own_part_of_keys(device: str, tiling: Tiling) -> None:
+    chunk = context_chunk(device, torch.bfloat16, nope=16, value=32)
+    kernels.fused(chunk, tiling)
     assert_as_good_as_the_split(chunk)
 
 

@@ -65,12 +65,14 @@ def test_the_fused_kernel_equals_the_reference(
 
 @FP8
 @STYLES
+@pytest.mark.parametrize("rounding", [Rounding.ONCE, Rounding.EACH], ids=lambda x: x.name.lower())
+@pytest.mark.parametrize("model", [torch.bfloat16, torch.float16, torch.float32], ids=str)
 def test_the_fused_kernel_equals_the_split_kernels_to_the_bit(
-    device: str, dtype: torch.dtype, is_neox: bool
+    device: str, dtype: torch.dtype, is_neox: bool, rounding: Rounding, model: torch.dtype
 ) -> None:
-    style = Style(is_neox)
-    one = run(fused, decode_step(device, dtype), style)
-    assert_same(run(split, decode_step(device, dtype), style), one)
+    style = Style(is_neox, rounding)
+    one = run(fused, decode_step(device, dtype, model=model), style)
+    assert_same(run(split, decode_step(device, dtype, model=model), style), one)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +92,10 @@ def test_a_cache_and_query_of_the_models_dtype_are_not_scaled(device: str) -> No
     assert_same(run(fused, step, style), wanted)
 
 
-def test_a_float16_model(device: str) -> None:
-    step, style = decode_step(device, FN, model=torch.float16), Style()
+@ROUNDINGS
+@pytest.mark.parametrize("model", [torch.float16, torch.float32], ids=str)
+def test_other_models(device: str, model: torch.dtype, rounding: Rounding) -> None:
+    step, style = decode_step(device, FN, model=model), Style(rounding=rounding)
     wanted = [fp8.codes(x) for x in reference(step, style)]
     assert_same(run(fused, step, style), wanted)
 
