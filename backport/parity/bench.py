@@ -45,14 +45,17 @@ def cases_by_op(device: str) -> dict[str, Iterator[Case]]:
     }
 
 
-def measure(cases: Iterable[Case], timer: Timer, copy_rate: float) -> Iterator[Row]:
-    """A row for each case, checked and then timed; raises IncorrectError."""
+def measure(cases: Iterable[Case], timer: Timer, rate: float) -> Iterator[Row]:
+    """A row for each case, checked and then timed; raises IncorrectError.
+
+    `rate`: the most bytes per microsecond that the memory moves.
+    """
     from backport.parity.bench_report import Row
 
     for case in cases:
         case.check()
         timings = {name: timer.time(run) for name, run in case.candidates.items()}
-        floor = case.bytes_moved / copy_rate
+        floor = case.bytes_moved / rate
         yield Row(case.op, case.tokens, case.heads, case.dtype, case.bytes_moved, floor, timings)
 
 
@@ -67,7 +70,7 @@ def machine_at_hand(timer: Timer) -> Machine:
     one = torch.zeros(1, device="cuda")
     idle = timer.time(lambda: void(one.add_(1))).median
     name = torch.cuda.get_device_name()
-    return Machine(name, torch.__version__, triton.__version__, timer.copy_rate(), idle)
+    return Machine(name, torch.__version__, triton.__version__, timer.stream_rates(), idle)
 
 
 def missing() -> str:
@@ -108,7 +111,7 @@ def main(given: Sequence[str] | None = None) -> int:
         if options.op and op not in options.op:
             continue
         try:
-            rows.extend(measure(cases, timer, machine.copy_rate))
+            rows.extend(measure(cases, timer, machine.rate))
         except IncorrectError as error:
             sys.stdout.write(f"{op}: {error}\n")
             return 1

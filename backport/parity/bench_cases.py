@@ -46,9 +46,10 @@ FUSED = "fused"
 def qk_rope_case(device: str, tokens: int, heads: int, dtype: torch.dtype) -> Case:
     """QK-RoPE-concat-cache of a bfloat16 model with an fp8 cache, in GPT-J's rope style.
 
-    split: rotation, query concat with quantization, cache write (what a compiled
-    release launches). eager: the concat is torch.cat and the quantization a kernel of
-    its own. native: the rotation is the release's forward_native as well, op by op.
+    eager: what an eager release launches: rotation (one kernel for q and k, as its
+    rotary_embedding op), torch.cat, quantization, cache write. split, a harder baseline
+    than the release: concat and quantization are one kernel, tiled as well as the fused
+    one. native: eager with the release's forward_native, op by op, for the rotation.
     """
     step = decode_step(device, tokens, heads, dtype)
     joined = torch.empty(step.q_out.shape, dtype=step.q_nope.dtype, device=device)
@@ -184,8 +185,8 @@ def k_concat_case(device: str, tokens: int, heads: int) -> Case:
 def context_case(device: str, tokens: int, heads: int, dtype: torch.dtype) -> Case:
     """Context gather and expansion; split: gather, matrix product, two copies of keys.
 
-    gathered: two launches, the product reading dense rows. gemm: the product of the
-    split sequence alone, which no fusion can avoid.
+    fused: `expand`, the faster of one_launch (`fused`) and two_launches (`gathered`).
+    gemm: the product of the split sequence alone, which no fusion can avoid.
     """
     chunk = context_chunk(device, tokens, heads, dtype)
     space = torch.empty(tokens, LATENT + ROPE, dtype=torch.bfloat16, device=device)
@@ -199,8 +200,9 @@ def context_case(device: str, tokens: int, heads: int, dtype: torch.dtype) -> Ca
         _name(chunk.cache),
         moved + tokens * ((LATENT + ROPE) * chunk.cache.element_size() + 4),
         {
-            FUSED: partial(contexts.fused, chunk),
-            "gathered": partial(contexts.gathered, chunk, space),
+            FUSED: partial(contexts.expand, chunk, space),
+            "one_launch": partial(contexts.fused, chunk),
+            "two_launches": partial(contexts.gathered, chunk, space),
             "split": lambda: void(contexts.split(other, space)),
             "gemm": lambda: void(torch.nn.functional.linear(latent, chunk.weight)),
         },
@@ -235,10 +237,14 @@ def check_context(chunk: contexts.Context, space: torch.Tensor) -> None:
     other = replace(chunk, keys=torch.empty_like(chunk.keys))
     split = (other.keys, contexts.split(other, space))
     limits = [2 * _error(x[some], want) + 2**-8 for x, want in zip(split, wanted, strict=True)]
-    for run in (contexts.fused, lambda chunk: contexts.gathered(chunk, space)):
+    for run in (
+        partial(contexts.fused, chunk),
+        partial(contexts.gathered, chunk, space),
+        partial(contexts.expand, chunk, space),
+    ):
         for out in (chunk.keys, chunk.values):
             out.view(torch.uint8).fill_(0x5A)
-        run(chunk)
+        run()
         found = (chunk.keys[some], chunk.values[some])
         for x, want, limit in zip(found, wanted, limits, strict=True):
             _expect(_error(x, want) <= limit, "keys or values are off")

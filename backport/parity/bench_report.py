@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from backport.parity.bench_timing import Timing
 
 FUSED = "fused"
+BASELINES = ("split", "eager")  # in the plot
 COLORS = ("#1b6ca8", "#c8553d", "#3a7d44", "#8e5ea2", "#b8860b", "#555555")
 
 
@@ -31,7 +32,7 @@ class Row:
 
     @property
     def over_floor(self) -> float:
-        """The fused candidate's time over that of its bytes at the rate of a copy."""
+        """The fused candidate's time over that of its bytes at the rate of memory."""
         return self.timings[FUSED].median / self.floor
 
 
@@ -42,8 +43,13 @@ class Machine:
     device: str
     torch: str
     triton: str
-    copy_rate: float  # bytes per microsecond
+    rates: dict[str, float]  # of streams, in bytes per microsecond
     idle: float  # microseconds of a graph with one tiny kernel
+
+    @property
+    def rate(self) -> float:
+        """The most bytes per microsecond that any stream moved."""
+        return max(self.rates.values())
 
 
 def as_json(machine: Machine, rows: Iterable[Row], command: str) -> str:
@@ -63,12 +69,19 @@ def as_table(machine: Machine, rows: Sequence[Row], command: str) -> str:
     lines = [
         f"$ {command}",
         f"{machine.device}, torch {machine.torch}, Triton {machine.triton}",
-        f"a copy moves {machine.copy_rate / 1e6:.2f} TB/s",
+        f"memory moves {machine.rate / 1e6:.2f} TB/s ({_rates(machine)}); floors are bytes at it",
         f"a graph of one tiny kernel takes {machine.idle:.1f} us",
     ]
+    below = [f"{row.op} at {row.tokens} x {row.heads}" for row in rows if row.over_floor < 1]
+    if below:
+        lines.append(f"these beat their floor, so the rate is too low: {', '.join(below)}")
     for op in dict.fromkeys(row.op for row in rows):
         lines += ["", op, *_table([row for row in rows if row.op == op])]
     return "\n".join(lines) + "\n"
+
+
+def _rates(machine: Machine) -> str:
+    return ", ".join(f"{name} {rate / 1e6:.2f}" for name, rate in machine.rates.items())
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
@@ -93,17 +106,17 @@ def _timing(timing: Timing) -> str:
     return f"{timing.median:.1f} [{timing.launches}]"
 
 
-def as_svg(machine: Machine, rows: Sequence[Row], over: str = "split") -> str:
-    """A plot of speed-up over `over` against tokens, a line for each op, heads and dtype."""
+def as_svg(machine: Machine, rows: Sequence[Row]) -> str:
+    """A plot of speed-up against tokens: a line for each op, heads, dtype and baseline."""
     lines: dict[str, list[tuple[int, float]]] = {}
     for row in rows:
-        name = f"{row.op}, {row.heads} heads, {row.dtype}"
-        if over in row.timings:
+        for over in [name for name in BASELINES if name in row.timings]:
+            name = f"{row.op}, {row.heads} heads, {row.dtype}, over {over}"
             lines.setdefault(name, []).append((row.tokens, row.speed_up(over)))
     tokens = sorted({row.tokens for row in rows})
     top = math.ceil(max((y for line in lines.values() for _, y in line), default=1.0))
     plot = _Plot(tokens[0], max(tokens[-1], tokens[0] * 2), top)
-    parts = [plot.frame(f"Fused over {over}, {machine.device}", tokens)]
+    parts = [plot.frame(f"Speed-up of the fused kernels, {machine.device}", tokens)]
     parts += [
         plot.line(number, name, line) for number, (name, line) in enumerate(sorted(lines.items()))
     ]

@@ -1,4 +1,4 @@
-"""How long a sequence of launches takes on a GPU, and how fast that GPU copies.
+"""How long a sequence of launches takes on a GPU, and how fast that GPU streams memory.
 
 A sequence is captured into a graph, so that the host's launch cost does not
 count, and each replay starts with a cold L2 cache. The median of the replays is
@@ -14,9 +14,12 @@ from typing import Any, Protocol
 
 import torch
 
+from backport.parity.kernels import fp8
+from backport.parity.kernels.static_quant import quantize
+
 Run = Callable[[], None]
 FLUSH_BYTES = 256 << 20  # several times the L2 cache of any GPU at hand
-COPY_BYTES = 1 << 30
+STREAM_BYTES = 4 << 30  # long enough that starting the graph is under 1% of it
 _event: Any = torch.cuda.Event  # torch leaves their constructors untyped
 _stream: Any = torch.cuda.Stream
 
@@ -32,13 +35,13 @@ class Timing:
 
 
 class Timer(Protocol):
-    """Something that measures runs and knows the rate of a plain copy."""
+    """Something that measures runs and knows how fast memory is."""
 
     def time(self, run: Run) -> Timing:
         """The timing of `run`, which may be called any number of times."""
 
-    def copy_rate(self) -> float:
-        """Bytes per microsecond of a large copy, read and written bytes both counted."""
+    def stream_rates(self) -> dict[str, float]:
+        """Bytes per microsecond of large streams; read and written bytes both count."""
 
 
 class GraphTimer:
@@ -57,12 +60,14 @@ class GraphTimer:
         low, median, high = statistics.quantiles(times, n=4)
         return Timing(median, low, high, launches)
 
-    def copy_rate(self) -> float:
-        """Bytes per microsecond of a copy of 1 GiB, counting what is read and written."""
-        source = torch.empty(COPY_BYTES, dtype=torch.uint8, device="cuda").random_()
-        target = torch.empty_like(source)
-        times = self._replay_times(captured(lambda: void(target.copy_(source))))
-        return 2 * COPY_BYTES / statistics.median(times)
+    def stream_rates(self) -> dict[str, float]:
+        """Bytes per microsecond of large streams; read and written bytes both count.
+
+        memcpy is the driver's copy, which is no bound: kernels are faster. The fastest
+        of the others bounds every mixture of reads and writes.
+        """
+        runs = streams("cuda", STREAM_BYTES)
+        return {name: moved / self.time(run).median for name, (moved, run) in runs.items()}
 
     def _replay_times(self, graph: torch.cuda.CUDAGraph) -> list[float]:
         pairs = []
@@ -75,6 +80,22 @@ class GraphTimer:
             pairs.append((start, end))
         torch.cuda.synchronize()
         return [start.elapsed_time(end) * 1e3 for start, end in pairs[10:]]
+
+
+def streams(device: str, size: int) -> dict[str, tuple[int, Run]]:
+    """By name the bytes moved and a run that moves them: a buffer of `size` bytes, or parts."""
+    buffer = torch.ones(size // 4, device=device)
+    first, second = buffer.chunk(2)
+    total = torch.empty((), device=device)
+    wide, codes = first.view(torch.bfloat16), second[: len(second) // 2].view(fp8.preferred())
+    scale = torch.ones(1, device=device)
+    return {
+        "memcpy": (size, lambda: void(second.copy_(first))),
+        "copy": (size, lambda: void(torch.neg(first, out=second))),
+        "read": (size, lambda: void(torch.amax(buffer, dim=0, out=total))),
+        "quantize": (size // 4 * 3, lambda: quantize(wide, codes, scale)),
+        "write": (size, lambda: void(buffer.fill_(1.0))),
+    }
 
 
 def void(_: object) -> None:

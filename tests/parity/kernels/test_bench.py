@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 
@@ -15,11 +16,11 @@ import torch
 
 from backport.parity import bench, bench_cases, bench_report
 from backport.parity.bench_report import Machine, Row
-from backport.parity.bench_timing import Run, Timing
+from backport.parity.bench_timing import Run, Timing, streams
 from backport.parity.kernels import k_concat
 from backport.parity.kernels.language import counted_launches
 
-MACHINE = Machine("a GPU", "2.13", "3.6", copy_rate=4e6, idle=2.0)
+MACHINE = Machine("a GPU", "2.13", "3.6", {"copy": 3e6, "read": 4e6}, idle=2.0)
 
 
 class StubTimer:
@@ -30,8 +31,8 @@ class StubTimer:
             run()
         return Timing(float(launches.count), 0.0, 9.0, launches.count)
 
-    def copy_rate(self) -> float:
-        return 4e6
+    def stream_rates(self) -> dict[str, float]:
+        return {"copy": 4e6}
 
 
 def rows() -> list[Row]:
@@ -87,7 +88,27 @@ def test_the_native_rotation_is_the_rotation(device: str) -> None:
 def test_the_table_names_times_launches_and_ratios() -> None:
     text = bench_report.as_table(MACHINE, rows(), "bench")
     assert "1024     16  bfloat16       0.5   2.0 [1]     4.00   5.0 [2]  2.50" in text
-    assert "4.00 TB/s" in text
+    assert "memory moves 4.00 TB/s (copy 3.00, read 4.00)" in text
+    assert "beat their floor" not in text
+
+
+def test_a_floor_that_is_beaten_is_no_floor() -> None:
+    high = [replace(row, floor=1.5) for row in rows()]
+    text = bench_report.as_table(MACHINE, high, "bench")
+    assert "these beat their floor, so the rate is too low: k_concat at 64 x 16\n" in text
+
+
+def test_streams_move_the_bytes_they_claim(device: str) -> None:
+    runs = streams(device, 1 << 16)
+    assert {name: moved for name, (moved, _) in runs.items()} == {
+        "memcpy": 1 << 16,
+        "copy": 1 << 16,
+        "read": 1 << 16,
+        "quantize": 3 << 14,
+        "write": 1 << 16,
+    }
+    for _, run in runs.values():
+        run()
 
 
 def test_json_holds_what_the_table_shows() -> None:
@@ -101,7 +122,7 @@ def test_the_plot_is_well_formed_and_names_its_lines() -> None:
     text = bench_report.as_svg(MACHINE, rows())
     root = ElementTree.fromstring(text)  # noqa: S314  # made two lines above
     words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "k_concat, 16 heads, bfloat16" in words
+    assert "k_concat, 16 heads, bfloat16, over split" in words
     assert "1024" in words
 
 
