@@ -66,13 +66,12 @@ def test_the_fused_kernel_equals_the_reference(
 @FP8
 @STYLES
 @pytest.mark.parametrize("rounding", [Rounding.ONCE, Rounding.EACH], ids=lambda x: x.name.lower())
-@pytest.mark.parametrize("model", [torch.bfloat16, torch.float16, torch.float32], ids=str)
 def test_the_fused_kernel_equals_the_split_kernels_to_the_bit(
-    device: str, dtype: torch.dtype, is_neox: bool, rounding: Rounding, model: torch.dtype
+    device: str, dtype: torch.dtype, is_neox: bool, rounding: Rounding
 ) -> None:
     style = Style(is_neox, rounding)
-    one = run(fused, decode_step(device, dtype, model=model), style)
-    assert_same(run(split, decode_step(device, dtype, model=model), style), one)
+    one = run(fused, decode_step(device, dtype), style)
+    assert_same(run(split, decode_step(device, dtype), style), one)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +97,8 @@ def test_other_models(device: str, model: torch.dtype, rounding: Rounding) -> No
     step, style = decode_step(device, FN, model=model), Style(rounding=rounding)
     wanted = [fp8.codes(x) for x in reference(step, style)]
     assert_same(run(fused, step, style), wanted)
+    if rounding != Rounding.NOT:  # which the split kernels cannot store
+        assert_same(run(split, decode_step(device, FN, model=model), style), wanted)
 
 
 @pytest.mark.parametrize("fills_q", [True, False])
