@@ -49,9 +49,7 @@ def _figure(
         return _exact(name, want, got)
     tolerance = tolerances[want.dtype]
     base = error(baseline or want, want)
-    allowed = Error(
-        FACTOR * base.largest + tolerance.floor, FACTOR * base.rms + tolerance.floor
-    )
+    allowed = Error(FACTOR * base.largest + tolerance.floor, FACTOR * base.rms + tolerance.floor)
     found = error(got, want)
     passed = found.largest <= allowed.largest and found.rms <= allowed.rms
     return Figure(name, want.dtype, found, allowed, passed, tolerance.origin)

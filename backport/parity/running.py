@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -27,6 +28,17 @@ from backport.parity.values import (
 )
 
 FOUND_BY_CODE = (Exception,)  # whatever the tree's code raises is a finding, not a crash
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch on one thread: the tensors are small, and threads only wait for one another."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def run_stack(stack: Stack, world: World, cases: dict[str, AnyCase]) -> list[Measurement]:
@@ -130,9 +142,7 @@ def _declines(stack: str, case: Case[I], world: World) -> Iterator[Measurement]:
         )
 
 
-def _claim(
-    stack: str, case: Case[I], binding: Binding[I], name: str, world: World
-) -> Measurement:
+def _claim(stack: str, case: Case[I], binding: Binding[I], name: str, world: World) -> Measurement:
     status, note = Status.PASSED, ""
     try:
         binding.claims[name](world)
@@ -155,4 +165,3 @@ def explain(error: Exception) -> str:
 
 def _not_run(stack: str, case: str, note: str) -> Measurement:
     return Measurement(stack, case, "", "", Status.NOT_RUN, False, note=note)
-

@@ -99,13 +99,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Where a case runs: the tree before and after, the AITER it pins, the device, the fp8 kind."""
+    """Where a case runs: the tree before and after, the AITER it pins, the device."""
 
     pristine: Source
     patched: Source
     aiter: str
     device: str = "cpu"
-    fp8: str = "float8_e4m3fn"
 
 
 Run = Callable[[World, I], Ran]

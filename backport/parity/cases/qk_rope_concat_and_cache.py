@@ -76,32 +76,46 @@ class Inputs:
 
 
 def inputs(world: World) -> Iterator[Inputs]:
-    """Odd sizes, both rope styles, block sizes 1 and 64, 1 to 128 heads, skipped and no rows."""
+    """Odd sizes, both rope styles, block sizes 1 and 64, 1 to 128 heads, skipped and no rows.
+
+    fp8 is e4m3fn (gfx950) and e4m3fnuz (gfx942).
+    """
     grid = [
-        (1, 16, 1, False, torch.bfloat16),
-        (33, 16, 64, True, torch.float32),
-        (7, 128, 1, False, torch.bfloat16),
-        (5, 128, 64, True, torch.bfloat16),
-        (9, 3, 64, False, torch.bfloat16),
-        (0, 16, 64, False, torch.bfloat16),
+        Shape(1, 16, 1, is_neox=False),
+        Shape(33, 16, 64, is_neox=True, table=torch.float32),
+        Shape(7, 128, 1, is_neox=False, fp8="float8_e4m3fnuz"),
+        Shape(5, 128, 64, is_neox=True),
+        Shape(9, 3, 64, is_neox=False, fp8="float8_e4m3fnuz"),
+        Shape(0, 16, 64, is_neox=False),
     ]
-    for seed, (tokens, heads, block, neox, dtype) in enumerate(grid):
-        yield make(world, tokens, heads, block, neox, dtype, seed=seed)
-    for heads, block in ((4, 64), (12, 1)):
-        yield _identity(make(world, 6, heads, block, True, torch.bfloat16, seed=heads))
+    yield from (make(world, shape, seed) for seed, shape in enumerate(grid))
+    for shape in (Shape(6, 4, 64, is_neox=True), Shape(5, 12, 1, is_neox=False)):
+        yield _identity(make(world, shape, seed=shape.heads))
 
 
-def make(
-    world: World,
-    tokens: int,
-    heads: int,
-    block: int,
-    is_neox: bool,
-    dtype: torch.dtype = torch.bfloat16,
-    seed: int = 0,
-) -> Inputs:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What makes one batch differ from another; `table` is the dtype of cos and sin."""
+
+    tokens: int
+    heads: int
+    block: int
+    is_neox: bool
+    table: torch.dtype = torch.bfloat16
+    fp8: str = "float8_e4m3fn"
+
+    @property
+    def label(self) -> str:
+        style = "neox" if self.is_neox else "gpt-j"
+        table = str(self.table).removeprefix("torch.")
+        size = f"T={self.tokens} H={self.heads} block={self.block}"
+        return f"{size} {style} table={table} {self.fp8.removeprefix('float8_')}"
+
+
+def make(world: World, shape: Shape, seed: int = 0) -> Inputs:
     """A batch with random latents; of more than two tokens, the second has slot -1."""
     made = torch.Generator().manual_seed(seed)
+    tokens, heads = shape.tokens, shape.heads
 
     def bf16(*shape: int) -> torch.Tensor:
         return torch.randn(shape, generator=made).bfloat16()
@@ -110,21 +124,22 @@ def make(
     if tokens > 2:
         slots[1] = -1
     found = Inputs(
-        f"T={tokens} H={heads} block={block} {'neox' if is_neox else 'gpt-j'} "
-        f"table={str(dtype).removeprefix('torch.')}",
+        shape.label,
         bf16(tokens, heads, P),
         selection(heads),
         bf16(tokens, heads, R),
         bf16(tokens, L),
         bf16(tokens, L + R)[:, None, L:],
-        torch.randint(0, 64, (SLOTS // block, block, L + R), generator=made).to(torch.uint8),
+        torch.randint(0, 64, (SLOTS // shape.block, shape.block, L + R), generator=made).to(
+            torch.uint8
+        ),
         slots,
         torch.randint(0, POSITIONS, (tokens,), generator=made),
-        rope_table(POSITIONS).to(dtype),
-        is_neox,
+        rope_table(POSITIONS).to(shape.table),
+        shape.is_neox,
         torch.tensor(0.1),
         torch.tensor(0.3),
-        fp8_dtype(world.fp8),
+        fp8_dtype(shape.fp8),
     )
     return _on(world.device, found)
 
@@ -241,12 +256,12 @@ def simulated(world: World, made: Inputs) -> Ran:
     return launch(Aiter(version), made)
 
 
-def launch(aiter: Aiter, made: Inputs) -> Ran:
+def launch(build: Aiter, made: Inputs) -> Ran:
     """One call of the kernel of a build, as its contract wants it."""
     cache = made.cache.clone()
     shape = (made.slots.numel(), made.heads, L + R)
     query = poison(torch.empty(shape, dtype=made.fp8, device=cache.device))
-    kernel = qk_rope_cache.install(aiter).provided[qk_rope_cache.MODULE][qk_rope_cache.NAME]
+    kernel = qk_rope_cache.install(build).provided[qk_rope_cache.MODULE][qk_rope_cache.NAME]
     kernel(
         made.ql_nope.contiguous(),
         made.q_pe,
@@ -262,10 +277,10 @@ def launch(aiter: Aiter, made: Inputs) -> Ran:
         made.is_neox,
         True,
     )
-    return Ran(outputs(made, query, cache), aiter.launches[qk_rope_cache.NAME])
+    return Ran(outputs(made, query, cache), build.launches[qk_rope_cache.NAME])
 
 
-DECLINES = {
+DECLINES: dict[str, Decline[Inputs]] = {
     "operands of two dtypes": Decline(
         "the four operands are read in one dtype",
         lambda made: replace(made, kv_c=made.kv_c.half()),
@@ -285,6 +300,7 @@ DECLINES = {
             q_nope=made.q_nope[:, :1],
             w_uk=made.w_uk[:1],
             q_pe=made.q_pe[:, :1],
+            cache=made.cache.view(-1, 64, L + R),
             positions=made.positions + POSITIONS,
         ),
     ),

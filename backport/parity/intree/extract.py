@@ -12,7 +12,7 @@ import ast
 import builtins
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 from backport.core.trees import DIRECTORY, Tree
@@ -31,6 +31,7 @@ class Source:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._parsed: dict[str, ast.Module] = {}
+        self._compiled: dict[object, CodeType] = {}
 
     def exists(self, path: str) -> bool:
         """True where the tree has a file at `path`."""
@@ -67,13 +68,23 @@ class Source:
             if found is None:
                 raise Missing(f"{path} does not define {name}")
             body = found.body
-        assert found is not None
+        if found is None:
+            raise Missing("an empty name")
         return found
+
+    def compile(self, path: str, key: object, make: Callable[[], ast.stmt]) -> CodeType:
+        """The code of one statement of the file; `key` tells it from the file's others."""
+        if (path, key) not in self._compiled:
+            future = ast.parse("from __future__ import annotations").body
+            module = ast.fix_missing_locations(ast.Module([*future, make()], []))
+            self._compiled[path, key] = compile(module, path, "exec")
+        return self._compiled[path, key]
 
     def parameters(self, path: str, name: str) -> list[tuple[str, str]]:
         """Names and annotations of a function's parameters, in order."""
         node = self.node(path, name)
-        assert isinstance(node, ast.FunctionDef)
+        if not isinstance(node, ast.FunctionDef):
+            raise Missing(f"{path}: {name} is no function")
         every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
         return [(a.arg, ast.unparse(a.annotation) if a.annotation else "") for a in every]
 
@@ -98,38 +109,47 @@ class Module(dict[str, Any]):
             raise KeyError(name)
         for node in self.source.parse(self.path).body:
             if isinstance(node, Definition) and node.name == name:
-                return self._compiled(_bare(node), name)
+                return self._run(("bare", name), name, functools.partial(_bare, node))
             if _assigns(node, name):
-                return self._compiled(node, name)
+                return self._run(("value", name), name, functools.partial(_itself, node))
         raise KeyError(name)
 
     def function(self, name: str) -> Callable[..., Any]:
         """A top-level function of the file, or `Class.method` as a plain function."""
         node = self.source.node(self.path, name)
-        function: Callable[..., Any] = self._compiled(_undecorated(node), node.name)
+        function: Callable[..., Any] = self._run(
+            ("function", name), node.name, lambda: _undecorated(node)
+        )
         return function
 
     def cut(self, name: str, methods: Iterable[str], base: type = object) -> type:
         """A class with only these methods and the constants of the real one, on another base."""
         node = self.source.node(self.path, name)
+        if not isinstance(node, ast.ClassDef):
+            raise Missing(f"{self.path}: {name} is no class")
         wanted = list(methods)
         kept = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name in wanted]
         absent = set(wanted) - {n.name for n in kept}
         if absent:
             raise Missing(f"{self.path}: {name} does not define {', '.join(sorted(absent))}")
-        body = [n for n in node.body if _is_constant(n)] + [_bare(n) for n in kept]
-        new = ast.ClassDef(name, [ast.Name("_base", ast.Load())], [], body, [])
-        if hasattr(node, "type_params"):
-            new.type_params = []  # Python 3.12 and newer
         self["_base"] = base
-        made: type = self._compiled(ast.copy_location(new, node), name)
+        made: type = self._run(("class", name, *wanted), name, lambda: _class(node, kept))
         return made
 
-    def _compiled(self, node: ast.stmt, name: str) -> Any:
-        future = ast.parse("from __future__ import annotations").body
-        code = ast.fix_missing_locations(ast.Module([*future, node], []))
-        exec(compile(code, self.path, "exec"), self)  # noqa: S102 - the tree's own code is the point
+    def _run(self, key: object, name: str, make: Callable[[], ast.stmt]) -> Any:
+        exec(self.source.compile(self.path, key, make), self)  # noqa: S102 - the tree's code is the point
         return self[name]
+
+
+def _class(node: ast.ClassDef, methods: Iterable[ast.FunctionDef]) -> ast.ClassDef:
+    body = [n for n in node.body if _is_constant(n)] + [_bare(n) for n in methods]
+    fields = {name: getattr(node, name) for name in node._fields}
+    fields.update(bases=[ast.Name("_base", ast.Load())], keywords=[], decorator_list=[])
+    return ast.copy_location(ast.ClassDef(**(fields | {"body": body or [ast.Pass()]})), node)
+
+
+def _itself(node: ast.stmt) -> ast.stmt:
+    return node
 
 
 class Namespace(SimpleNamespace):
@@ -170,7 +190,13 @@ def _decorator(node: ast.expr) -> str:
 
 
 def _is_constant(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant)
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return False
+    try:
+        ast.literal_eval(node.value)
+    except ValueError:
+        return False
+    return True
 
 
 def _assigns(node: ast.stmt, name: str) -> bool:

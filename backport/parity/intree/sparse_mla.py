@@ -1,4 +1,4 @@
-"""The sparse MLA layer of a tree: wrapper, attention layer, backend and op, with the kernel simulated.
+"""The sparse MLA layer of a tree: wrapper, attention, backend and op, with a simulated kernel.
 
 What is not the change's is a stand-in: projections hand the inputs through, the
 attention keeps its query, the base class writes the cache as the release does.
@@ -14,6 +14,7 @@ import torch
 from backport.parity.intree import sparse_mla_claims
 from backport.parity.intree.claims import claim
 from backport.parity.intree.extract import Source
+from backport.parity.intree.stand_ins import unconstructed
 from backport.parity.intree.torch_view import torch_with
 from backport.parity.simulated import Aiter, qk_rope_cache
 from backport.parity.simulated.rounding import quantize, quantize_by_division, rotate
@@ -60,9 +61,9 @@ class Layer:
     `writes` counts the separate cache writes.
     """
 
-    def __init__(self, source: Source, made: Inputs, aiter: Aiter, fused: bool) -> None:
+    def __init__(self, source: Source, made: Inputs, build: Aiter, fused: bool) -> None:
         self.made = made
-        self.aiter = aiter
+        self.aiter = build
         self.fused = fused
         self.rope = Rope(made)
         self.queries: list[torch.Tensor] = []
@@ -116,7 +117,7 @@ class Layer:
     def _attend(self, q: Any, cache: torch.Tensor, metadata: Any, layer: Any) -> Any:
         """In place of the decode kernel: quantize as the impl does and keep the query."""
         if isinstance(q, tuple):
-            q = quantize(torch.cat(q, -1), layer._q_scale, self.made.fp8)
+            q = quantize(torch.cat(q, -1), self.made.q_scale, self.made.fp8)
         self.queries.append(q)
         return torch.zeros(*q.shape[:2], layer.kv_lora_rank, dtype=torch.bfloat16), None
 
@@ -133,14 +134,13 @@ class Layer:
                     "_use_sparse_mha")  # fmt: skip
         methods = [m for m in optional if source.has(ATTENTION, f"MLAAttention.{m}")]
         cut = module.cut("MLAAttention", ["forward", "forward_impl", *methods], torch.nn.Module)
-        attention = cut.__new__(cut)
-        torch.nn.Module.__init__(attention)
+        attention = unconstructed(cut)
         for name, value in self._attention_state().items():
             object.__setattr__(attention, name, value)
         return attention
 
     def _attention_names(self) -> dict[str, Any]:
-        def found(name: str) -> tuple[Any, ...]:
+        def found(_: str) -> tuple[Any, ...]:
             state = self.context
             return state.metadata, self.attention, self.attention.kv_cache, state.slots
 
@@ -302,13 +302,13 @@ def impl_method(world: World, made: Inputs) -> Ran:
 
 
 def impl_method_packed(world: World, made: Inputs) -> Ran:
-    """The same on a build that reads q_nope as dense memory: only `.contiguous()` makes it right."""
+    """The same on a build that reads q_nope as dense memory: `.contiguous()` makes it right."""
     return _impl_on(Aiter("0.1.16", misread=True), world, made)
 
 
-def _impl_on(aiter: Aiter, world: World, made: Inputs) -> Ran:
-    layer = Layer(world.patched, made, qk_rope_cache.install(aiter), fused=True)
-    with aiter.installed():
+def _impl_on(build: Aiter, world: World, made: Inputs) -> Ran:
+    layer = Layer(world.patched, made, qk_rope_cache.install(build), fused=True)
+    with build.installed():
         query = layer.impl.fused_qk_rope_concat_and_cache(
             layer.attention,
             made.ql_nope,

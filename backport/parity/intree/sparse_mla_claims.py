@@ -10,7 +10,7 @@ import torch
 
 from backport.parity.intree.claims import claim, one_signature, raises, same
 from backport.parity.intree.extract import Source
-from backport.parity.intree.stand_ins import Anything
+from backport.parity.intree.stand_ins import Anything, unconstructed
 from backport.parity.values import Claim, World
 
 FLAG = "use_fused_qk_rope_cache"
@@ -23,9 +23,9 @@ def impl_flag(
     dcp: int = 1,
     pcp: int = 1,
     dense_prefill: bool = False,
-    aiter: bool | None = True,
+    build: bool | None = True,
 ) -> object:
-    """What the impl's constructor decides; `aiter` is what the predicate answers."""
+    """What the impl's constructor decides; `build` is what the predicate answers."""
     from backport.parity.intree.sparse_mla import IMPL
 
     config = Anything(scheduler_config=SimpleNamespace(max_num_batched_tokens=8))
@@ -33,20 +33,18 @@ def impl_flag(
         IMPL,
         torch=torch,
         AiterMLAHelper=Anything(),
-        rocm_aiter_ops=SimpleNamespace(is_fused_mla_qkprep_enabled=lambda: aiter),
+        rocm_aiter_ops=SimpleNamespace(is_fused_mla_qkprep_enabled=lambda: build),
         get_current_vllm_config=lambda: config,
         current_workspace_manager=lambda: SimpleNamespace(get_simultaneous=lambda *a: [None]),
     )
     base = type("Base", (), {"init_topk_indices_buffer": lambda self, *a: None})
     made = module.cut("ROCMAiterMLASparseImpl", ["__init__"], base)
-    impl = made.__new__(made)
+    impl = unconstructed(made)
     vars(impl).update(
         dcp_world_size=dcp, pcp_world_size=pcp, supports_dense_mha_prefill=dense_prefill
     )
     shape = (16, 512 + ROPE_DIM, 1.0, 1)
-    impl.__init__(  # type: ignore[misc]
-        *shape, None, None, dtype, None, "decoder", None, kv_lora_rank=512
-    )
+    impl.__init__(*shape, None, None, dtype, None, "decoder", None, kv_lora_rank=512)
     return getattr(impl, FLAG)
 
 
@@ -152,17 +150,17 @@ def _hisparse(world: World) -> None:
 
 
 def _no_positions(world: World) -> None:
-    from backport.parity.cases.qk_rope_concat_and_cache import make
+    from backport.parity.cases.qk_rope_concat_and_cache import Shape, make
     from backport.parity.intree.sparse_mla import Layer
     from backport.parity.simulated import Aiter, qk_rope_cache
 
-    made = make(world, 3, 16, 1, True)
-    aiter = qk_rope_cache.install(Aiter(world.aiter))
-    layer = Layer(world.patched, made, aiter, fused=True)
+    made = make(world, Shape(3, 16, 1, is_neox=True))
+    build = qk_rope_cache.install(Aiter(world.aiter))
+    layer = Layer(world.patched, made, build, fused=True)
     # The wrapper of another model may not pass them.
     layer.attention.forward = functools.partial(_forget_positions, layer.attention.forward)
     raises(RuntimeError, layer.run, "a fused layer goes on without positions")
-    claim(not aiter.launches, "the kernel ran without positions")
+    claim(not build.launches, "the kernel ran without positions")
 
 
 def _forget_positions(forward: Any, *args: Any, **kwargs: Any) -> Any:
@@ -231,7 +229,7 @@ CLAIMS: dict[str, Claim] = {
     "declines decode context parallelism": functools.partial(_impl_declines, dcp=2),
     "declines prefill context parallelism": functools.partial(_impl_declines, pcp=2),
     "declines a dense-MHA prefill": functools.partial(_impl_declines, dense_prefill=True),
-    "declines without AITER": functools.partial(_impl_declines, aiter=None),
+    "declines without AITER": functools.partial(_impl_declines, build=None),
     "declines an AITER without the kernel": _kernel_absent,
     "layer keeps an open fusion": _layer_opens,
     "layer declines a caller without rotary embedding": lambda w: _layer_declines(w, None),

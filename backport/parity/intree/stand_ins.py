@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 
 class Anything:
     """Answers every attribute and call with itself; refuses to be a condition.
@@ -24,3 +26,11 @@ class Anything:
 
     def __bool__(self) -> bool:
         raise TypeError("a stand-in was asked to be a condition")
+
+
+def unconstructed(kind: Any) -> Any:
+    """An instance whose own constructor has not run; an nn.Module is made ready for attributes."""
+    made = kind.__new__(kind)
+    if isinstance(made, torch.nn.Module):
+        torch.nn.Module.__init__(made)
+    return made

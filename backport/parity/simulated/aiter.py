@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from backport.parity.simulated.contract import ContractError
+from backport.parity.simulated.modules import installed
 
 
 class Aiter:
@@ -43,38 +42,5 @@ class Aiter:
     @contextmanager
     def installed(self) -> Iterator[Aiter]:
         """`import aiter` gives this build inside the block."""
-        made = self._modules()
-        before = {name: module for name, module in sys.modules.items() if _is_aiter(name)}
-        for name in before:
-            del sys.modules[name]
-        sys.modules.update(made)
-        try:
+        with installed("aiter", self.provided):
             yield self
-        finally:
-            for name in made:
-                sys.modules.pop(name, None)
-            sys.modules.update(before)
-
-    def _modules(self) -> dict[str, types.ModuleType]:
-        made: dict[str, types.ModuleType] = {}
-
-        def make(name: str) -> types.ModuleType:
-            if name not in made:
-                made[name] = types.ModuleType(name)
-                made[name].__path__ = []
-                parent, _, leaf = name.rpartition(".")
-                if parent:
-                    setattr(make(parent), leaf, made[name])
-            return made[name]
-
-        make("aiter")
-        for module, names in self.provided.items():
-            vars(make(module)).update(names)
-        return made
-
-
-Kernel = Callable[..., Any]
-
-
-def _is_aiter(name: str) -> bool:
-    return name == "aiter" or name.startswith("aiter.")

@@ -36,7 +36,7 @@ def without(function: Callable[..., Any], parameter: str) -> Callable[..., Any]:
 
 
 def packed(tensor: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-    """The memory behind `tensor` read as if it were contiguous: what a kernel without strides sees."""
+    """The memory behind `tensor` read as if it were dense: what a kernel without strides sees."""
     return memory(tensor, tensor.dtype)[: _size(shape)].view(shape)
 
 

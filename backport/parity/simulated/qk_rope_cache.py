@@ -22,7 +22,7 @@ STRIDES_FROM = "0.1.17"
 FP8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz)
 
 
-def install(aiter: Aiter) -> Aiter:
+def install(build: Aiter) -> Aiter:
     """Offer the kernel with the signature that this version has; returns the build."""
 
     def fused_qk_rope_concat_and_cache_mla(
@@ -45,23 +45,23 @@ def install(aiter: Aiter) -> Aiter:
         tensors = (q_nope, q_pe, kv_c, k_pe, kv_cache, q_out, slot_mapping)
         _check(tensors, k_scale, q_scale, is_nope_first)
         tables = (positions, cos_cache, sin_cache)
-        _launch(aiter, tensors, (k_scale, q_scale), tables, is_neox, compute_all_q_rope)
+        _launch(build, tensors, (k_scale, q_scale), tables, is_neox, compute_all_q_rope)
 
     kernel: Callable[..., None] = fused_qk_rope_concat_and_cache_mla
-    if not _clamps(aiter):
+    if not _clamps(build):
         kernel = without(kernel, "compute_all_q_rope")
-    return aiter.provide(MODULE, **{NAME: kernel})
+    return build.provide(MODULE, **{NAME: kernel})
 
 
-def _clamps(aiter: Aiter) -> bool:
-    return at_least(aiter.version, CLAMPED_FROM)
+def _clamps(build: Aiter) -> bool:
+    return at_least(build.version, CLAMPED_FROM)
 
 
 Tensors = tuple[torch.Tensor, ...]
 
 
 def _launch(
-    aiter: Aiter,
+    build: Aiter,
     tensors: Tensors,
     scales: Tensors,
     tables: Tensors,
@@ -69,12 +69,12 @@ def _launch(
     every_query: bool,
 ) -> None:
     q_nope, q_pe, kv_c, k_pe, kv_cache, q_out, slots = tensors
-    aiter.launched(NAME)
-    slots = _as_int64(aiter, slots, q_nope.shape[0], "slot_mapping")
+    build.launched(NAME)
+    slots = _as_int64(build, slots, q_nope.shape[0], "slot_mapping")
     live = slots >= 0
     wanted = torch.ones_like(live) if every_query else live
-    cos, sin = _tables(aiter, tensors, tables, wanted)
-    q_nope = _nope(aiter, q_nope)
+    cos, sin = _tables(build, tensors, tables, wanted)
+    q_nope = _nope(build, q_nope)
     q = torch.cat((q_nope.float(), rotate(q_pe.float(), cos[:, None], sin[:, None], is_neox)), -1)
     k = torch.cat((kv_c.float(), rotate(k_pe.float(), cos, sin, is_neox)), -1)
     _store(q_out, wanted.nonzero().flatten(), quantize(q, scales[1], q_out.dtype)[wanted])
@@ -104,38 +104,38 @@ def _check(
     require(is_nope_first, "nope comes first in an MLA cache")
 
 
-def _as_int64(aiter: Aiter, given: torch.Tensor, tokens: int, name: str) -> torch.Tensor:
+def _as_int64(build: Aiter, given: torch.Tensor, tokens: int, name: str) -> torch.Tensor:
     """Slots and positions are read as int64 whatever they are; missing ones mean no launch."""
-    if aiter.unchecked(given.dtype == torch.int64, f"{name} is read as int64"):
+    if build.unchecked(given.dtype == torch.int64, f"{name} is read as int64"):
         given = memory(given, torch.int64)
     given = given[:tokens]
     fill = given.new_full((tokens - given.numel(),), -1)
     return torch.cat((given, fill))
 
 
-def _nope(aiter: Aiter, q_nope: torch.Tensor) -> torch.Tensor:
-    strided = at_least(aiter.version, STRIDES_FROM)
-    if not strided and aiter.unchecked(q_nope.is_contiguous(), "q_nope is read as dense memory"):
+def _nope(build: Aiter, q_nope: torch.Tensor) -> torch.Tensor:
+    strided = at_least(build.version, STRIDES_FROM)
+    if not strided and build.unchecked(q_nope.is_contiguous(), "q_nope is read as dense memory"):
         return packed(q_nope, tuple(q_nope.shape))
     return q_nope
 
 
 def _tables(
-    aiter: Aiter, tensors: Tensors, tables: Tensors, wanted: torch.Tensor
+    build: Aiter, tensors: Tensors, tables: Tensors, wanted: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """cos and sin [T, R/2] in fp32 for the wanted rows, read the way the kernel addresses them."""
     positions, cos_cache, sin_cache = tables
-    positions = _as_int64(aiter, positions, wanted.numel(), "positions").clone()
+    positions = _as_int64(build, positions, wanted.numel(), "positions").clone()
     positions[~wanted] = 0
     limit = cos_cache.shape[0] - 1
-    if _clamps(aiter) and not _general(tensors):
+    if _clamps(build) and not _general(tensors):
         positions = positions.clamp(0, limit)
     inside = bool(((positions >= 0) & (positions <= limit)).all())
-    aiter.unchecked(inside, "a position lies outside the cos and sin tables")
+    build.unchecked(inside, "a position lies outside the cos and sin tables")
     dtype, half = tensors[2].dtype, tensors[1].shape[-1] // 2
     return (
-        _rows(aiter, cos_cache, positions, dtype, half),
-        _rows(aiter, sin_cache, positions, dtype, half),
+        _rows(build, cos_cache, positions, dtype, half),
+        _rows(build, sin_cache, positions, dtype, half),
     )
 
 
@@ -149,11 +149,11 @@ def _general(tensors: Tensors) -> bool:
 
 
 def _rows(
-    aiter: Aiter, table: torch.Tensor, positions: torch.Tensor, dtype: torch.dtype, half: int
+    build: Aiter, table: torch.Tensor, positions: torch.Tensor, dtype: torch.dtype, half: int
 ) -> torch.Tensor:
     """Rows addressed as position * R/2 from the first element; NaN past the table's memory."""
-    aiter.unchecked(table.dtype == dtype, "cos and sin are read in the dtype of kv_c")
-    aiter.unchecked(table.is_contiguous(), "cos and sin rows lie R/2 elements apart")
+    build.unchecked(table.dtype == dtype, "cos and sin are read in the dtype of kv_c")
+    build.unchecked(table.is_contiguous(), "cos and sin rows lie R/2 elements apart")
     flat = memory(table, dtype).float()
     index = positions[:, None] * half + torch.arange(half, device=positions.device)
     outside = (index < 0) | (index >= flat.numel())

@@ -12,7 +12,7 @@ def fp8_dtype(name: str) -> torch.dtype:
 
 
 def quantize(values: torch.Tensor, scale: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """fp8 of `values * (1 / scale)`, saturated; any shape. The cast alone would give NaN in fnuz."""
+    """fp8 of `values * (1 / scale)`, saturated: the cast alone would give NaN in e4m3fnuz."""
     limit = torch.finfo(dtype).max
     return (values.float() * (1.0 / scale.float())).clamp(-limit, limit).to(dtype)
 
