@@ -129,6 +129,8 @@ def _measure(
 
 
 def _declines(stack: str, case: Case[I], world: World) -> Iterator[Measurement]:
+    if not case.declines:
+        return
     made = next(iter(case.inputs(world)))
     run = next(iter(case.candidates.values()))
     for name, decline in case.declines.items():

@@ -114,8 +114,8 @@ MUTANTS = {
     ),
     "cos and sin are swapped in the op": (
         OPS,
-        [("        cos_cache,\n        sin_cache,\n        is_neox,\n        is_nope_first,\n    )\n",
-          "        sin_cache,\n        cos_cache,\n        is_neox,\n        is_nope_first,\n    )\n")],
+        [("        cos_cache,\n        sin_cache,\n        is_neox,\n        is_nope_first,\n    )",
+          "        sin_cache,\n        cos_cache,\n        is_neox,\n        is_nope_first,\n    )")],
         "layer, fusion on",
     ),
     "the fake op takes no positions": (

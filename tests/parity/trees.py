@@ -85,6 +85,8 @@ def _world(tree: Patched) -> World:
     return World(pristine, Source(Overlay(tree.base, tree.changes)), version)
 
 
-@cache
 def _source(tree: Tree) -> Source:
-    return Source(tree)
+    return _SOURCES.setdefault(id(tree), Source(tree))
+
+
+_SOURCES: dict[int, Source] = {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from backport.parity.intree import sparse_mla
+from backport.parity.intree import kimi_decode, sparse_mla
 from backport.parity.intree.torch_view import poison, poison_byte
 from backport.parity.simulated import Aiter, qk_rope_cache
 from backport.parity.simulated.rounding import (
@@ -90,7 +90,7 @@ def inputs(world: World) -> Iterator[Inputs]:
     ]
     yield from (make(world, shape, seed) for seed, shape in enumerate(grid))
     for shape in (Shape(6, 4, 64, is_neox=True), Shape(5, 12, 1, is_neox=False)):
-        yield _identity(make(world, shape, seed=shape.heads))
+        yield identity(make(world, shape, seed=shape.heads))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def rope_table(positions: int) -> torch.Tensor:
     return torch.cat((angle.cos(), angle.sin()), -1)
 
 
-def _identity(made: Inputs) -> Inputs:
+def identity(made: Inputs) -> Inputs:
     """No rotation (K3 has none): one row of cos 1 and sin 0, and positions far past it."""
     table = torch.cat((torch.ones(1, R // 2), torch.zeros(1, R // 2)), -1)
     positions = 2**20 - torch.arange(made.slots.numel())
@@ -326,6 +326,6 @@ CASE: Case[Inputs] = Case(
         "float8_e4m3fnuz": Tolerance(1e-3, _FP8_ORIGIN),
     },
     DECLINES,
-    (sparse_mla.BINDING,),
+    (sparse_mla.BINDING, kimi_decode.BINDING),
     optional=frozenset({"skipped query rows"}),
 )

@@ -122,12 +122,15 @@ class Module(dict[str, Any]):
         )
         return function
 
-    def cut(self, name: str, methods: Iterable[str], base: type = object) -> type:
-        """A class with only these methods and the constants of the real one, on another base."""
+    def cut(
+        self, name: str, methods: Iterable[str] | None = None, base: type = object
+    ) -> type:
+        """A class with these methods (None: all) and the constants of the real one, on a base."""
         node = self.source.node(self.path, name)
         if not isinstance(node, ast.ClassDef):
             raise Missing(f"{self.path}: {name} is no class")
-        wanted = list(methods)
+        every = [n.name for n in node.body if isinstance(n, ast.FunctionDef)]
+        wanted = every if methods is None else list(methods)
         kept = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name in wanted]
         absent = set(wanted) - {n.name for n in kept}
         if absent:

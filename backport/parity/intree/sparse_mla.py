@@ -70,6 +70,7 @@ class Layer:
         self.writes = 0
         self.context = SimpleNamespace(slots=None, metadata=None)
         self.platform = SimpleNamespace(fp8_dtype=lambda: made.fp8)
+        self.mode: Any = None
         self.impl = self._impl(source)
         self.attention = self._attention(source)
         self.wrapper = self._wrapper(source)
@@ -139,17 +140,20 @@ class Layer:
             object.__setattr__(attention, name, value)
         return attention
 
+    def attention_context(self, _: str) -> tuple[Any, ...]:
+        """In place of the release's function of this name."""
+        state = self.context
+        return state.metadata, self.attention, self.attention.kv_cache, state.slots
+
+    def forward_context(self) -> SimpleNamespace:
+        """In place of the release's `get_forward_context`."""
+        return SimpleNamespace(
+            attn_metadata={"layer": self.context.metadata},
+            slot_mapping={"layer": self.context.slots},
+            cudagraph_runtime_mode=self.mode,
+        )
+
     def _attention_names(self) -> dict[str, Any]:
-        def found(_: str) -> tuple[Any, ...]:
-            state = self.context
-            return state.metadata, self.attention, self.attention.kv_cache, state.slots
-
-        def forward_context() -> SimpleNamespace:
-            return SimpleNamespace(
-                attn_metadata={"layer": self.context.metadata},
-                slot_mapping={"layer": self.context.slots},
-            )
-
         return {
             "torch": torch,
             "cast": cast,
@@ -157,8 +161,8 @@ class Layer:
             "is_quantized_kv_cache": lambda dtype: dtype.startswith("fp8"),
             "_detect_output_quant_key": lambda *a: None,
             "maybe_gather_mla_latent_cache_inputs": lambda kv, pe, slots, *a: (kv, pe, slots),
-            "get_attention_context": found,
-            "get_forward_context": forward_context,
+            "get_attention_context": self.attention_context,
+            "get_forward_context": self.forward_context,
             "_encode_layer_name": lambda name: name,
             "_resolve_layer_name": lambda name: name,
             "nn": torch.nn,
