@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from backport.parity.cases import index_remap, qk_rope_concat_and_cache, router_gemm
+from backport.parity.cases import (
+    dual_rmsnorm,
+    index_remap,
+    indexer_shard,
+    prefill_logits,
+    qk_rope_concat_and_cache,
+    router_gemm,
+)
 from backport.parity.values import AnyCase
 
 CASES: dict[str, AnyCase] = {
+    "dual_rmsnorm": dual_rmsnorm.CASE,
     "index_remap": index_remap.CASE,
+    "indexer_shard": indexer_shard.CASE,
+    "prefill_logits": prefill_logits.CASE,
     "qk_rope_concat_and_cache": qk_rope_concat_and_cache.CASE,
     "router_gemm": router_gemm.CASE,
 }

@@ -99,7 +99,7 @@ class Module(dict[str, Any]):
     def __init__(self, source: Source, path: str, supplied: Mapping[str, Any]) -> None:
         super().__init__(supplied)
         self["__builtins__"] = builtins
-        self["__name__"] = path
+        self["__name__"] = __name__  # dataclasses look their module up
         self.setdefault("functools", functools)
         self.source = source
         self.path = path
@@ -122,9 +122,7 @@ class Module(dict[str, Any]):
         )
         return function
 
-    def cut(
-        self, name: str, methods: Iterable[str] | None = None, base: type = object
-    ) -> type:
+    def cut(self, name: str, methods: Iterable[str] | None = None, base: type = object) -> type:
         """A class with these methods (None: all) and the constants of the real one, on a base."""
         node = self.source.node(self.path, name)
         if not isinstance(node, ast.ClassDef):

@@ -6,6 +6,7 @@ import sys
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 
@@ -30,6 +31,7 @@ def _modules(root: str, provided: Mapping[str, Mapping[str, Any]]) -> dict[str, 
         if name not in made:
             made[name] = types.ModuleType(name)
             made[name].__path__ = []
+            made[name].__spec__ = ModuleSpec(name, None, is_package=True)
             parent, _, leaf = name.rpartition(".")
             if parent:
                 setattr(make(parent), leaf, made[name])
