@@ -128,4 +128,5 @@ CASE: Case[Inputs] = Case(
     },
     DECLINES,
     (tree.BINDING,),
+    optional=frozenset({"outside"}),
 )

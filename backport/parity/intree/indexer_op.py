@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -164,23 +165,25 @@ class Rank:
         rows = slice(before + part.start, before + part.stop)
         starts, ends = (bound[rows] - offset for bound in made.windows)
         first = made.decodes + before
-        return indexer["DeepseekV32IndexerPrefillChunkMetadata"](
-            block_table=torch.tensor(numbers),
-            cu_seqlen_ks=starts,
-            cu_seqlen_ke=ends,
-            cu_seq_lens=torch.zeros(1, dtype=torch.int32),
-            token_to_seq=torch.zeros(1, dtype=torch.int32),
-            total_seq_lens=sum(made.lengths[n] for n in numbers),
-            token_start=first + part.start,
-            token_end=first + part.stop,
-            num_reqs=len(numbers),
-        )
+        kind = indexer["DeepseekV32IndexerPrefillChunkMetadata"]
+        values = {
+            "block_table": torch.tensor(numbers),
+            "cu_seqlen_ks": starts,
+            "cu_seqlen_ke": ends,
+            "cu_seq_lens": torch.zeros(1, dtype=torch.int32),
+            "token_to_seq": torch.zeros(1, dtype=torch.int32),
+            "total_seq_lens": sum(made.lengths[n] for n in numbers),
+            "max_seqlen_k": int((ends - starts).max()),
+            "token_start": first + part.start,
+            "token_end": first + part.stop,
+            "num_reqs": len(numbers),
+        }
+        known = {field.name for field in dataclasses.fields(kind)}
+        return kind(**{name: value for name, value in values.items() if name in known})
 
 
 def indexer_module(source: Source) -> Any:
     """The indexer's metadata of a tree: its classes and its splitter."""
-    import dataclasses
-
     names: dict[str, Any] = {"torch": torch, "dataclass": dataclasses.dataclass}
     names["envs"] = Anything()
     if source.exists(SHARD):
@@ -191,8 +194,6 @@ def indexer_module(source: Source) -> Any:
 
 def shard_module(source: Source, all_reduce: Callable[..., None]) -> Any:
     """The row partition of a tree over a simulated collective."""
-    import dataclasses
-
     distributed = SimpleNamespace(all_reduce=all_reduce, ReduceOp=SimpleNamespace(MAX="max"))
     return source.module(
         SHARD,

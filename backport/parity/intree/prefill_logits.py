@@ -47,7 +47,11 @@ def module_of(source: Source, gfx: str = "gfx950", **supplied: Any) -> Module:
 @contextmanager
 def aiter_on(build: Aiter, enabled: bool = True) -> Iterator[None]:
     """`import aiter` gives the build, and the tree's predicates answer as told."""
-    ops = SimpleNamespace(is_enabled=lambda: enabled, is_rdna_aiter_enabled=lambda: False)
+    ops = SimpleNamespace(
+        is_enabled=lambda: enabled,
+        is_rdna_aiter_enabled=lambda: False,
+        is_indexer_top_k_supported=lambda *_, **__: False,
+    )
     imported = {
         "vllm._aiter_ops": {"rocm_aiter_ops": ops},
         "vllm.utils.torch_utils": {"_resolve_layer_name": lambda name: name},
@@ -59,11 +63,12 @@ def aiter_on(build: Aiter, enabled: bool = True) -> Iterator[None]:
 def with_split_kernels(build: Aiter) -> Aiter:
     """The build also has the kernels that the release uses (counted under their own names)."""
 
-    def kernel(name: str, *given: Any) -> torch.Tensor:
+    def kernel(name: str, *given: Any, clean_logits: bool = True) -> torch.Tensor:
         q, keys, scales, weights, starts, ends = given
         build.launched(name)
         logits = prefill_logits.scores(q, keys, scales.reshape(-1), weights)
-        return logits.masked_fill(~prefill_logits.window(starts, ends, len(keys)), -math.inf)
+        fill = -math.inf if clean_logits else math.nan
+        return logits.masked_fill(~prefill_logits.window(starts, ends, len(keys)), fill)
 
     build.provide(TRITON, fp8_mqa_logits=functools.partial(kernel, "triton"))
     return build.provide(FLYDSL, flydsl_fp8_mqa_logits=functools.partial(kernel, "flydsl"))
@@ -97,7 +102,10 @@ def hip(world: World, made: Inputs) -> Ran:
 def split(world: World, made: Inputs) -> Ran:
     """The patched dispatch where it is not: the release's Triton kernel."""
     build = Aiter(world.aiter)
-    return _ran(made, _run(world.patched, made, build), build, expected=0)
+    logits = _run(world.patched, made, build)
+    # Later releases do not ask their own kernel for clean logits.
+    cleaned = not bool(logits.isnan().any())
+    return _ran(replace(made, clean=made.clean and cleaned), logits, build, expected=0)
 
 
 # ---------------------------------------------------------------- claims
