@@ -103,9 +103,7 @@ def baseline(made: Inputs) -> Outputs:
     return outputs(made, *_joined(parts), *_attention(made, parts))
 
 
-def _expanded(
-    made: Inputs, request: int, dtype: torch.dtype
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _expanded(made: Inputs, request: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     rows = made.cache.view(-1, L + ROPE)[made.rows(request)]
     wide = rows.float().to(torch.float64 if dtype == torch.float64 else torch.float32)
     if made.cache.dtype != torch.bfloat16:
@@ -129,9 +127,7 @@ def _attention(
     return torch.cat([out for out, _ in done]), torch.cat([lse for _, lse in done], 1)
 
 
-def attend(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Exact attention: out [Q, H, V] and log-sum-exp [H, Q], fp64; no keys give 0 and -inf."""
     weights = torch.einsum("qhd,khd->hqk", q.double(), k.double()) * SCALE
     lse = weights.logsumexp(-1)

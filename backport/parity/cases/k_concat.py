@@ -80,9 +80,7 @@ DECLINES: dict[str, Decline[Inputs]] = {
         "the op moves 16-bit elements",
         lambda made: replace(made, k_nope=made.k_nope.float(), k_pe=made.k_pe.float()),
     ),
-    "two dtypes": Decline(
-        "one dtype for all", lambda made: replace(made, k_pe=made.k_pe.half())
-    ),
+    "two dtypes": Decline("one dtype for all", lambda made: replace(made, k_pe=made.k_pe.half())),
     "another rope width": Decline(
         "the op is written for 128 + 64 lanes",
         lambda made: replace(made, k_pe=made.k_pe[..., : ROPE // 2]),
