@@ -1,19 +1,17 @@
 """A git repository as the tool uses it; the only module that knows GitPython.
 
-GitPython finds the repository and reads its configuration and work trees; objects
-go through plain plumbing, because its object database starts a process per
+GitPython answers for work trees and makes repositories. It is imported when one of
+these is asked for, since importing it costs as much as applying ten patches; and
+objects go through plain plumbing, because its object database starts a process per
 object and its index runs hooks.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-from git import Repo
-from git.exc import GitError, InvalidGitRepositoryError, NoSuchPathError
+from typing import NamedTuple
 
 from backport import plumbing
 from backport.commit_tree import CommitTree
@@ -25,6 +23,7 @@ from backport.core.objects import (
 )
 from backport.core.patches import Author
 from backport.core.paths import decode
+from backport.discovery import Place, discover
 from backport.errors import EnvironmentProblem
 
 ZERO = "0" * 40
@@ -60,8 +59,7 @@ _MAIL_FORMAT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit as `import` reads it: who, when, why, and its diff against its one parent."""
 
     id: str
@@ -74,11 +72,11 @@ class Commit:
 class Checkout:
     """One repository: reads any commit's files, stores new commits, moves one branch."""
 
-    def __init__(self, repo: Repo) -> None:
-        self.repo = repo
-        self.git_dir = Path(repo.git_dir)
-        self.common_dir = Path(repo.common_dir)
-        self.algorithm = self._object_format()
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.git_dir = place.git_dir
+        self.common_dir = place.common_dir
+        self.algorithm = place.config.get("extensions.objectformat", "sha1")
         self._reader: plumbing.ObjectReader | None = None
 
     @classmethod
@@ -87,23 +85,22 @@ class Checkout:
 
         Raises EnvironmentProblem where there is none.
         """
-        try:
-            return cls(Repo(path, search_parent_directories=search))
-        except NoSuchPathError:
-            raise EnvironmentProblem(f"{path}: there is no such folder") from None
-        except InvalidGitRepositoryError:
-            raise EnvironmentProblem(
-                f"{path}: is not the top of a git repository; give one with --repo"
-            ) from None
-        except (GitError, OSError, ValueError) as error:
-            raise EnvironmentProblem(f"{path}: cannot be opened: {error}") from None
+        return cls(discover(path, search))
+
+    @staticmethod
+    def create(path: Path, settings: Mapping[str, str]) -> None:
+        """Make a bare repository with these settings, such as `{"gc.auto": "0"}`."""
+        from git import Repo
+
+        with Repo.init(path, bare=True) as repo, repo.config_writer() as config:
+            for key, value in settings.items():
+                config.set_value(*key.split(".", 1), value)
 
     def close(self) -> None:
         """End the child process that reads objects."""
         if self._reader:
             self._reader.close()
             self._reader = None
-        self.repo.close()
 
     def __enter__(self) -> Checkout:
         return self
@@ -114,13 +111,9 @@ class Checkout:
     @property
     def shown(self) -> str:
         """The path that a person would `cd` to."""
-        return str(self.repo.working_tree_dir or self.git_dir)
+        return str(self.place.shown)
 
     # ------------------------------------------------------------ reading
-
-    def _object_format(self) -> str:
-        with self.repo.config_reader("repository") as config:
-            return str(config.get_value("extensions", "objectformat", "sha1"))
 
     def _lookup(self, name: str) -> tuple[str, str, bytes] | None:
         if self._reader is None:
@@ -231,12 +224,10 @@ class Checkout:
 
         Raises EnvironmentProblem with the commands that set it.
         """
-        with self.repo.config_reader() as config:
-            name, email = (
-                os.environ.get(f"GIT_COMMITTER_{key.upper()}")
-                or str(config.get_value("user", key, ""))
-                for key in ("name", "email")
-            )
+        name, email = (
+            os.environ.get(f"GIT_COMMITTER_{key.upper()}") or self._setting(key)
+            for key in ("name", "email")
+        )
         if not name or not email:
             raise EnvironmentProblem(
                 "git does not know who commits; set it with "
@@ -244,6 +235,10 @@ class Checkout:
                 "`git config --global user.email you@example.com`"
             )
         return Identity(_plain(name), _plain(email), os.environ.get("GIT_COMMITTER_DATE") or date)
+
+    def _setting(self, key: str) -> str:
+        config = self.place.config
+        return config.get(f"committer.{key}") or config.get(f"user.{key}", "")
 
     def branch_tip(self, branch: str) -> str | None:
         found = self._lookup(f"refs/heads/{branch}")
@@ -254,7 +249,7 @@ class Checkout:
         wanted = f"ref: refs/heads/{branch}"
         heads = [self.common_dir / "HEAD", *sorted(self.common_dir.glob("worktrees/*/HEAD"))]
         for head in heads:
-            bare = head.parent == self.common_dir and self.repo.bare
+            bare = head.parent == self.common_dir and self.place.config.get("core.bare") == "true"
             if not bare and head.is_file() and head.read_text("utf-8").strip() == wanted:
                 return self._work_tree(head.parent)
         return None
@@ -263,20 +258,20 @@ class Checkout:
         link = git_dir / "gitdir"
         if link.is_file():
             return Path(link.read_text("utf-8").strip()).parent
-        return Path(self.repo.working_tree_dir or self.common_dir)
+        return self.place.top or self.common_dir
 
     def dirty(self) -> list[str]:
-        """The files with uncommitted changes in this work tree, as git lists them."""
-        out = plumbing.run(
-            self.git_dir, "status", "--porcelain=v1", "-z", "--untracked-files=no", cwd=self._top()
-        )
-        return [decode(item[3:]) for item in out.split(b"\0") if item[2:3] == b" "]
+        """The tracked files with uncommitted changes in this work tree."""
+        from git import Repo
+
+        with Repo(self._top()) as repo:
+            changed = [*repo.index.diff(None), *repo.index.diff("HEAD")]
+            return sorted({str(diff.b_path or diff.a_path) for diff in changed})
 
     def _top(self) -> Path:
-        top = self.repo.working_tree_dir
-        if top is None:
+        if self.place.top is None:
             raise EnvironmentProblem(f"{self.shown} is bare: it has no work tree to check out into")
-        return Path(top)
+        return self.place.top
 
     # ------------------------------------------------------------ writing
 

@@ -27,6 +27,7 @@ class CommitTree:
         self._objects = objects
         self.id = tree
         self._folders: dict[str, dict[bytes, tuple[str, str]] | None] = {}
+        self._entries: dict[str, Entry | None] = {}
 
     def folder(self, path: str) -> dict[bytes, tuple[str, str]] | None:
         """The raw entries of a folder (the top is ""), or None where there is none."""
@@ -49,6 +50,11 @@ class CommitTree:
         return None if folder is None else folder.get(encode(name))
 
     def entry(self, path: str) -> Entry | None:
+        if path not in self._entries:
+            self._entries[path] = self._read_entry(path)
+        return self._entries[path]
+
+    def _read_entry(self, path: str) -> Entry | None:
         found = self.locate(path)
         if found is None:
             return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from backport.core.manifest_format import read_manifest
 from backport.core.manifests import Manifest
@@ -19,8 +19,7 @@ MAX_TOML = 1024 * 1024
 MAX_PATCH = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(NamedTuple):
     """Every stack and manifest of one library, by name."""
 
     root: Path

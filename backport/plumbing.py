@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -84,11 +83,8 @@ def start(
 
 
 def explain(err: bytes, verb: str) -> str:
-    """One line for what git wrote on standard error, with the mend where it is known."""
+    """One line for what git wrote on standard error."""
     text = err.decode("utf-8", "replace")
-    if "dubious ownership" in text:
-        mend = next((ln.strip() for ln in text.split("\n") if "safe.directory" in ln), "")
-        return f"git refuses this repository because another user owns it; allow it with: {mend}"
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     said = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
     return f"git {verb} failed: {said or (lines[0] if lines else 'without a word')}"
@@ -148,6 +144,8 @@ def store_pack(
 @contextmanager
 def scratch_objects(objects: Path) -> Iterator[dict[str, str]]:
     """An environment in which git writes objects to a folder that goes away again."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="backport-") as folder:
         yield {
             "GIT_OBJECT_DIRECTORY": folder,
@@ -163,13 +161,3 @@ def move_ref(git_dir: Path | str, ref: str, new: str, old: str, why: str) -> Non
 def fast_import(git_dir: Path | str, stream: Iterable[bytes]) -> None:
     """Feed a fast-import stream to git; refs appear when all of it is stored."""
     run(git_dir, "fast-import", "--quiet", "--force", "--depth=5", feed=stream)
-
-
-def init_bare(folder: Path, config: Mapping[str, str]) -> None:
-    """Make a bare repository at `folder` with these settings."""
-    command = ["git", "init", "-q", "--bare", str(folder)]
-    done = subprocess.run(command, capture_output=True, env=clean_environment(), check=False)
-    if done.returncode:
-        raise EnvironmentProblem(explain(done.stderr, "init"))
-    for key, value in config.items():
-        run(folder, "config", key, value)

@@ -20,6 +20,7 @@ COMMANDS = {
     "check": "Find out what apply would give; write nothing.",
     "status": "Show the matrix of stacks and targets.",
     "show": "Show a stack's hunks and where each one landed.",
+    "verify": "Prove that a branch is what applying gives.",
     "lint": "Check every file of the library.",
     "export": "Write a target's squashed commits as an mbox.",
     "import": "Write commits into the library as a stack's patches.",

@@ -7,7 +7,7 @@ and every hunk's outcome is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from backport.core.anchoring import place_at
 from backport.core.binary import BinaryError, patched
@@ -50,6 +50,7 @@ class _Step:
             placement.detail,
             f"{self.patch.source}:{line}" if self.patch.source else "",
             placement.candidates,
+            hunk is not None and not hunk.removed,
             len(counted.added) if counted else 0,
             len(counted.removed) if counted else 0,
         )
@@ -106,8 +107,7 @@ def _stack_outcome(hunks: list[HunkResult]) -> StackOutcome:
 def _as_already(result: HunkResult) -> HunkResult:
     if result.outcome is Outcome.ALREADY:
         return result
-    return replace(
-        result,
+    return result._replace(
         outcome=Outcome.ALREADY,
         detail="the whole stack can be taken off the base again",
         candidates=(),
@@ -295,7 +295,7 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
         return splice(target.text, edits), results
     except ValueError as error:
         return None, [
-            replace(result, outcome=Outcome.CONFLICT, detail=str(error)) for result in results
+            result._replace(outcome=Outcome.CONFLICT, detail=str(error)) for result in results
         ]
 
 
@@ -325,10 +325,9 @@ def _place_replacement(
     if failed:
         detail = f"the replacement {entry.patch}: {failed.detail}"
         outcome = failed.outcome if failed.outcome.failed else Outcome.CONFLICT
-        return [step.result(index, replace(failed, outcome=outcome, detail=detail))], []
-    first = replace(placements[0], outcome=Outcome.REPLACED)
-    result = replace(
-        step.result(index, first, hunks[0]),
+        return [step.result(index, failed._replace(outcome=outcome, detail=detail))], []
+    first = placements[0]._replace(outcome=Outcome.REPLACED)
+    result = step.result(index, first, hunks[0])._replace(
         added=sum(len(hunk.added) for hunk in hunks),
         removed=sum(len(hunk.removed) for hunk in hunks),
     )

@@ -12,8 +12,9 @@ from backport.core.outcomes import (
     StackResult,
     Status,
 )
-from backport.core.scopes import Scope, defined_twice, scopes
-from backport.core.trees import Entry, Tree
+from backport.core.paths import decode
+from backport.core.scopes import Scope, defined_twice, outline, scopes
+from backport.core.trees import SYMLINK, Entry, Tree
 
 
 def check_content(
@@ -24,6 +25,7 @@ def check_content(
     Only paths that a placed hunk names may differ, the lines of each file grow
     by what its hunks add and remove, and no definition stands twice that did not
     before. Every one of these has failed silently in tools that trust an exit status.
+    Files that change what git or a CI does by being there are pointed out too.
     """
     applied = [result for result in results if result.changes]
     placed = [hunk for result in applied for hunk in result.hunks if hunk.outcome.placed]
@@ -32,10 +34,14 @@ def check_content(
         _finding(path, "touched-path", "changed, though no applied stack changes it")
         for path in sorted(set(changes) - named)
     ]
+    by_path: dict[str, list[HunkResult]] = {}
+    for hunk in placed:
+        by_path.setdefault(hunk.path, []).append(hunk)
     for path, entry in sorted(changes.items()):
+        findings += _sensitive(path, entry)
         before = base.entry(path)
         if entry is not None and before is not None:
-            findings += _line_count(path, before, entry, placed)
+            findings += _line_count(path, before, entry, by_path.get(path, []))
         if entry is not None:
             findings += _defined_twice(path, before, entry)
     status = Status.FAILED if findings else Status.PASSED
@@ -46,8 +52,7 @@ def _finding(path: str, code: str, message: str, line: int = 0, symbol: str = ""
     return Finding(path, line, 1 if line else 0, Severity.ERROR, code, message, symbol)
 
 
-def _line_count(path: str, before: Entry, after: Entry, placed: list[HunkResult]) -> list[Finding]:
-    mine = [hunk for hunk in placed if hunk.path == path]
+def _line_count(path: str, before: Entry, after: Entry, mine: list[HunkResult]) -> list[Finding]:
     if not any(hunk.added or hunk.removed for hunk in mine):
         return []
     expected = sum(hunk.added - hunk.removed for hunk in mine)
@@ -57,12 +62,34 @@ def _line_count(path: str, before: Entry, after: Entry, placed: list[HunkResult]
     return [_finding(path, "line-count", f"grew by {found} lines, its hunks by {expected}")]
 
 
+def _sensitive(path: str, entry: Entry | None) -> list[Finding]:
+    """Changes that reach beyond the tree: a person has to say that they are wanted."""
+    name = path.rpartition("/")[2]
+    if name in (".gitattributes", ".gitmodules"):
+        return [_finding(path, "git-settings", "changes how git itself treats the tree")]
+    if path.startswith((".github/workflows/", ".github/actions/", ".buildkite/")):
+        return [_finding(path, "ci-settings", "changes what CI runs")]
+    if entry is not None and entry.mode == SYMLINK and _leaves(path, decode(entry.data)):
+        return [_finding(path, "link-outside", f"links out of the tree: {decode(entry.data)}")]
+    return []
+
+
+def _leaves(path: str, target: str) -> bool:
+    """True where a link at `path` points out of the tree."""
+    depth = path.count("/")
+    for part in target.split("/"):
+        depth += 0 if part in ("", ".") else -1 if part == ".." else 1
+        if depth < 0:
+            return True
+    return target.startswith("/")
+
+
 def _lines(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
 def _defined_twice(path: str, before: Entry | None, after: Entry) -> list[Finding]:
-    if not path.endswith((".py", ".pyi")):
+    if not path.endswith((".py", ".pyi")) or not _more_alike(before, after):
         return []
     now = scopes(after.data) or ()
     twice = defined_twice(now)
@@ -80,6 +107,15 @@ def _defined_twice(path: str, before: Entry | None, after: Entry) -> list[Findin
         for name, count in sorted(twice.items())
         if count > was.get(name, 1) and not _legitimate(after.data, now, name)
     ]
+
+
+def _more_alike(before: Entry | None, after: Entry) -> bool:
+    """True where some name is defined more often than before, as far as lines alone can tell.
+
+    Parsing every changed file would cost more than all the rest of a run.
+    """
+    was, now = outline(before.data if before else b""), outline(after.data)
+    return any(count > max(1, was[key]) for key, count in now.items())
 
 
 def _last_line(found: tuple[Scope, ...], name: str) -> int:

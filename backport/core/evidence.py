@@ -27,7 +27,8 @@ def _problem(statement: Evidence, tree: Tree) -> str | None:
         there = entry is not None and not statement.symbol and not statement.text
         return None if there == statement.present else f"{statement}: the file is not there"
     if statement.symbol:
-        names = symbols(entry.data)
+        last = encode(statement.symbol.rpartition(".")[2])
+        names = symbols(entry.data) if last in entry.data else frozenset()
         if names is None:
             return f"{statement}: the file does not parse as Python"
         there = statement.symbol in names

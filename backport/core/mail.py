@@ -8,7 +8,7 @@ for what is encoded.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from backport.core.cursors import PatchError, split_lines
 from backport.core.parsing import parse_diff
@@ -31,8 +31,7 @@ _KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Mail:
+class _Mail(NamedTuple):
     """A mail's decoded headers, the line its body starts on, and the body."""
 
     headers: dict[str, str]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from backport.core.cursors import PatchError
 from backport.core.mail import parse_patch
 from backport.core.manifests import (
+    Accept,
     Adaptation,
     Anchor,
     Drop,
@@ -52,6 +53,7 @@ def read_manifest(
         listed,
         tuple(reader.adaptations()),
         tuple(reader.skips()),
+        tuple(reader.accepts()),
         file,
     )
     reader.check(manifest)
@@ -129,6 +131,15 @@ class _Entries:
                     "stack", f"{stack!r} is not in stacks; {nearest(stack, sorted(self.stacks))}"
                 )
             found.append(Skip(*self._common(entry), stack))
+            entry.finish()
+        return found
+
+    def accepts(self) -> list[Accept]:
+        found = []
+        for entry in self.table.tables("accept"):
+            line = entry.source.line_of(entry.keys)
+            values = (entry.text(key) for key in ("code", "path", "symbol"))
+            found.append(Accept(entry.text("reason"), f"{self.file}:{line}", *values))
             entry.finish()
         return found
 

@@ -10,8 +10,7 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from backport.core.paths import encode
 from backport.core.trees import DIRECTORY
@@ -19,8 +18,7 @@ from backport.core.trees import DIRECTORY
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
 
 
-@dataclass(frozen=True, slots=True)
-class GitObject:
+class GitObject(NamedTuple):
     """One object: its kind (blob, tree or commit) and its content without header."""
 
     kind: str
@@ -70,8 +68,7 @@ def render_tree(entries: dict[bytes, tuple[str, str]]) -> GitObject:
     return GitObject("tree", b"".join(parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """A name and an address, and git's raw date: seconds since 1970 and the zone."""
 
     name: str

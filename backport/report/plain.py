@@ -117,5 +117,12 @@ def _partly_there(stack: StackReport) -> list[str]:
 
 
 def paste_block(hunk: HunkResult) -> list[str]:
-    """The manifest entry that would settle a hunk, with the reason left to a person."""
-    return ["[[drop]]", f'hunk   = "{hunk.id}"', 'reason = ""', 'when   = { absent = "" }']
+    """The manifest entry that would settle a hunk; what a person must decide is left empty."""
+    verb, put = "drop", []
+    if hunk.outcome is Outcome.AMBIGUOUS:
+        verb, put = "reanchor", ['put    = "in "']
+    elif hunk.outcome is Outcome.CONFLICT and hunk.inserts:
+        verb, put = "reanchor", ['put    = "before "']
+    evidence = "present" if hunk.outcome is Outcome.ALREADY else "absent"
+    when = f'when   = {{ {evidence} = "{hunk.path}: " }}'
+    return [f"[[{verb}]]", f'hunk   = "{hunk.id}"', *put, 'reason = ""', when]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
+from backport.core.accepting import accept
 from backport.core.evaluating import Evaluation, evaluate
 from backport.core.locks import compare_lock, lock_content, render_lock
 from backport.core.manifests import Manifest
 from backport.core.messages import squash_message
 from backport.core.objects import GitObject, Identity, render_commit
-from backport.core.outcomes import CheckResult, Status
+from backport.core.outcomes import CheckResult, StackOutcome, Status
 from backport.core.reports import StackReport, TargetReport, Verdict
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
@@ -21,8 +22,7 @@ from backport.workflows.verify import verify
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What a person asked for; `write` is False for `check` and dry runs."""
 
     write: bool = True
@@ -33,8 +33,7 @@ class Options:
     lock: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(NamedTuple):
     """One target as far as it is computed; nothing of it is written yet."""
 
     manifest: Manifest
@@ -60,11 +59,13 @@ def run_target(
         _parity(options),
         _lock(library, work, options),
     ]
+    checks = list(accept(checks, manifest.accepts))
+    conflict = any(r.outcome is StackOutcome.CONFLICT for r in work.evaluation.results)
     report = TargetReport(
         manifest.name,
         manifest.branch,
         work.commit,
-        work.tree,
+        None if conflict else work.tree,
         tuple(StackReport(result) for result in work.evaluation.results),
         tuple(checks),
         repository=checkout.shown,
