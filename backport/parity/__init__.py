@@ -37,7 +37,7 @@ def run_parity(
     device: str = "cpu",
 ) -> ParityResult:
     """Every measurement of the stacks' cases on `base` with `changes` on top."""
-    problem = torch_problem(device)
+    problem = torch_problem(device) if stacks else "no stack is applied here"
     if problem:
         return ParityResult(device=device, problem=problem)
     from backport.parity.cases import CASES

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from backport.parity.devices import on
 from backport.parity.intree import context_gather as tree
 from backport.parity.intree.torch_view import poison
 from backport.parity.simulated import Aiter, gather_kv_b_proj
@@ -84,8 +85,8 @@ def make(
     name = str(dtype).removeprefix("torch.")
     label = f"context {context} block={block} H={heads} {name} cache"
     # A view, as the block table of a batch is.
-    tensors = (cache, table[:, :-1], scale, weight, q)
-    return Inputs(label, context, queries, *(t.to(world.device) for t in tensors))
+    view = table[:, :-1]
+    return on(world.device, Inputs(label, context, queries, cache, view, scale, weight, q))
 
 
 # ---------------------------------------------------------------- what is right
@@ -108,7 +109,7 @@ def _expanded(made: Inputs, request: int, dtype: torch.dtype) -> tuple[torch.Ten
     wide = rows.float().to(torch.float64 if dtype == torch.float64 else torch.float32)
     if made.cache.dtype != torch.bfloat16:
         wide = wide * made.k_scale.to(wide.dtype)
-    latent, rope = wide.to(dtype).split([L, ROPE], -1)
+    latent, rope = wide[:, :L].to(dtype), wide[:, L:].to(dtype)
     product = latent.to(wide.dtype) @ made.weight.to(wide.dtype).T
     both = product.to(dtype).view(-1, made.heads, NOPE + V)
     shared = rope[:, None].expand(-1, made.heads, -1)
@@ -122,7 +123,7 @@ def _joined(parts: list[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tenso
 def _attention(
     made: Inputs, parts: list[tuple[torch.Tensor, torch.Tensor]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    pieces = zip(made.q.split(list(made.queries)), parts, strict=True)
+    pieces = zip(torch.split(made.q, list(made.queries)), parts, strict=True)
     done = [attend(q, k, v) for q, (k, v) in pieces]
     return torch.cat([out for out, _ in done]), torch.cat([lse for _, lse in done], 1)
 
@@ -176,7 +177,8 @@ def launch(build: Aiter, made: Inputs) -> Ran:
     cache = made.cache.view(-1, 1, L + ROPE)
     scale = made.k_scale.reshape(1)
     kernel(cache, scale, bounds, rows, bounds, made.weight, None, k, v)
-    parts = list(zip(k.split(list(made.context)), v.split(list(made.context)), strict=True))
+    sizes = list(made.context)
+    parts = list(zip(torch.split(k, sizes), torch.split(v, sizes), strict=True))
     found = outputs(made, k, v, *_attention(made, parts))
     return Ran(found, build.launches[gather_kv_b_proj.NAME])
 

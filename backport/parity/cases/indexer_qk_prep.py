@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from backport.parity.devices import on
 from backport.parity.intree import indexer_qk as tree
 from backport.parity.intree.torch_view import poison
 from backport.parity.simulated import Aiter, indexer_qk
@@ -97,7 +98,8 @@ def make(
     angle = torch.outer(torch.arange(POSITIONS), 1e4 ** (-torch.arange(0, ROPE, 2) / ROPE))
     style = "neox" if is_neox else "gpt-j"
     name = str(fp8).removeprefix("torch.float8_")
-    tensors = (
+    found = Inputs(
+        f"T={tokens} H={heads} block={block} {style} {name}",
         torch.randn(tokens, heads, DIM, generator=made).bfloat16(),
         torch.randn(tokens, DIM + heads, generator=made).bfloat16(),
         1 + 0.1 * torch.randn(DIM, generator=made),
@@ -106,9 +108,10 @@ def make(
         slots,
         torch.randint(0, POSITIONS, (tokens,), generator=made),
         torch.cat((angle.cos(), angle.sin()), -1).float(),
+        is_neox,
+        fp8,
     )
-    label = f"T={tokens} H={heads} block={block} {style} {name}"
-    return Inputs(label, *(t.to(world.device) for t in tensors), is_neox, fp8)
+    return on(world.device, found)
 
 
 # ---------------------------------------------------------------- what is right

@@ -190,7 +190,7 @@ def mirrored(_: World, made: Inputs) -> Ran:
 def owned(rows: int, rank: int, ranks: int) -> list[int]:
     """The rows of a rank: equal work where later rows see more keys."""
     half = (rows + 1) // 2
-    out = []
+    out: list[int] = []
     for first, last, part in ((0, half, rank), (half, rows, ranks - 1 - rank)):
         size = last - first
         out += range(first + size * part // ranks, first + size * (part + 1) // ranks)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from backport.parity.devices import on
 from backport.parity.intree import kimi_decode, sparse_mla
 from backport.parity.intree.torch_view import poison, poison_byte
 from backport.parity.simulated import Aiter, qk_rope_cache
@@ -141,13 +142,7 @@ def make(world: World, shape: Shape, seed: int = 0) -> Inputs:
         torch.tensor(0.3),
         fp8_dtype(shape.fp8),
     )
-    return _on(world.device, found)
-
-
-def _on(device: str, made: Inputs) -> Inputs:
-    names = ("q_nope", "w_uk", "q_pe", "kv_c", "k_pe", "cache", "slots", "positions", "table")
-    moved = {name: getattr(made, name).to(device) for name in (*names, "k_scale", "q_scale")}
-    return replace(made, **moved)
+    return on(world.device, found)
 
 
 def selection(heads: int) -> torch.Tensor:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from backport.parity.intree.claims import claim, same
+from backport.parity.intree import context_gather_claims
 from backport.parity.intree.extract import Namespace, Source
 from backport.parity.intree.stand_ins import unconstructed
 from backport.parity.intree.torch_view import empty
 from backport.parity.simulated import Aiter, gather_kv_b_proj, k_concat
-from backport.parity.values import Binding, Claim, Ran, World
+from backport.parity.values import Binding, Ran, World
 from backport.parity.versions import at_least
 
 if TYPE_CHECKING:
@@ -152,7 +151,8 @@ class Prefill:
         self.values.append(v.clone())
         sizes = [int(n) for n in chunk.seq_lens]
         rows = [int(n) for n in chunk.query_start_loc.diff()]
-        pieces = zip(q.split(rows), k.split(sizes), v.split(sizes), strict=True)
+        parts = (torch.split(q, rows), torch.split(k, sizes), torch.split(v, sizes))
+        pieces = zip(*parts, strict=True)
         done = [attend(*piece) for piece in pieces]
         return torch.cat([o for o, _ in done]), torch.cat([lse for _, lse in done], 1)
 
@@ -301,147 +301,15 @@ def concatenated(world: World, made: concat_case.Inputs) -> Ran:
     return Ran(outputs(k), build.launches[k_concat.NAME])
 
 
-# ---------------------------------------------------------------- claims
-
-
-def _batch(world: World, dtype: torch.dtype = torch.bfloat16) -> gather_case.Inputs:
-    from backport.parity.cases.context_gather import make
-
-    return make(world, (9, 5), (2, 3), 4, 2, dtype)
-
-
-def _same_as_pristine(world: World, prefill: Prefill, result: Any) -> None:
-    claim(prefill.build.launches[gather_kv_b_proj.NAME] == 0, "the gather ran")
-    stock = Prefill(world.pristine, flat(world), prefill.made)
-    vars(stock.impl).update(vars(prefill.impl))
-    for name, first, second in zip(("context", "lse"), stock.run(), result, strict=True):
-        same(name, first, second)
-    same("keys", torch.cat(stock.keys), torch.cat(prefill.keys))
-
-
-def _layer_declines(world: World, version: str = "", **changed: Any) -> None:
-    build = Aiter(version) if version else flat(world)
-    prefill = Prefill(world.patched, build, _batch(world))
-    vars(prefill.impl).update(changed)
-    with build.installed():
-        found = prefill.ops.function("supports_context_gather")(prefill.impl)
-    claim(found is False, f"the layer opens: {changed or version}")
-    if "v_head_dim" not in changed:
-        _same_as_pristine(world, prefill, prefill.run())
-
-
-def _weight_declines(world: World, **changed: Any) -> None:
-    prefill = Prefill(world.patched, flat(world), _batch(world))
-    vars(prefill.impl.kv_b_proj).update(changed)
-    _same_as_pristine(world, prefill, prefill.run())
-
-
-def _ds_mla(world: World) -> None:
-    prefill = Prefill(world.patched, flat(world), _batch(world))
-    prefill.impl.kv_cache_dtype = "fp8_ds_mla"
-    with prefill.build.installed():
-        found = prefill.ops.function("supports_context_gather")(prefill.impl)
-    claim(found is False, "the layer opens for fp8_ds_mla")
-
-
-def _strided_weight(world: World) -> None:
-    weight = _batch(world).weight
-    _weight_declines(world, weight=torch.cat((weight, weight), 1)[:, : weight.shape[1]])
-
-
-def _invariant(world: World) -> None:
-    prefill = Prefill(world.patched, flat(world), _batch(world))
-    prefill.envs.VLLM_BATCH_INVARIANT = True
-    _same_as_pristine(world, prefill, prefill.run())
-
-
-def _fp8_query(world: World) -> None:
-    prefill = Prefill(world.patched, flat(world), _batch(world))
-    metadata = prefill.metadata()
-    metadata.prefill.q_data_type = prefill.fp8
-    indices = prefill.ops.function("context_kv_indices")(metadata.prefill, 4)
-    claim(indices is None, "indices are made for fp8 queries")
-
-
-def _opens(world: World) -> None:
-    for dtype in (torch.bfloat16, torch.float8_e4m3fn):
-        prefill = Prefill(world.patched, flat(world), _batch(world, dtype))
-        prefill.run()
-        claim(prefill.build.launches[gather_kv_b_proj.NAME] == 1, f"{dtype}: it stays closed")
-
-
-def _indices(world: World) -> None:
-    from backport.parity.cases.context_gather import inputs
-
-    for made in inputs(world):
-        prefill = Prefill(world.patched, flat(world), made)
-        found = prefill.ops.function("context_kv_indices")(prefill.metadata().prefill, made.block)
-        wanted = torch.cat([made.rows(r) for r in range(len(made.context))])
-        claim(all(i.dtype == torch.int32 for i in found), "indices are not int32")
-        claim(torch.equal(torch.cat(found).long(), wanted), "indices miss the block table")
-
-
-GATHER_CLAIMS: dict[str, Claim] = {
-    "opens for bf16 and fp8 caches": _opens,
-    "indices walk the block table": _indices,
-    "declines an AITER without the flat kernel": functools.partial(
-        _layer_declines, version="0.1.19"
-    ),
-    "declines decode context parallelism": functools.partial(_layer_declines, dcp_world_size=2),
-    "declines fp8_ds_mla": _ds_mla,
-    "declines another value width": functools.partial(_layer_declines, v_head_dim=64),
-    "declines batch invariance": _invariant,
-    "declines a quantized weight": functools.partial(_weight_declines, quant_method=object()),
-    "declines a bias": functools.partial(_weight_declines, bias=torch.ones(1)),
-    "declines a strided weight": _strided_weight,
-    "declines fp8 queries": _fp8_query,
-}
-
-
-def _concat_declines(world: World, made: concat_case.Inputs) -> None:
-    build = Aiter(world.aiter)
-    prefill = Prefill(world.patched, build, None)
-    k = getattr(prefill.impl, CAT)(made.k_nope, made.k_pe)
-    claim(build.launches[k_concat.NAME] == 0, "the op ran")
-    stock = Prefill(world.pristine, Aiter(world.aiter), None)
-    same("keys", getattr(stock.impl, CAT)(made.k_nope, made.k_pe), k)
-
-
-def _spoiled(world: World, name: str) -> None:
-    from backport.parity.cases.k_concat import DECLINES, make
-
-    made = make(world, 3, 2, torch.bfloat16)
-    _concat_declines(world, DECLINES[name].spoil(made))
-
-
-def _no_op(world: World) -> None:
-    from backport.parity.cases.k_concat import make
-
-    made = make(world, 3, 2, torch.bfloat16)
-    build = Aiter(world.aiter)
-    prefill = Prefill(world.patched, build, None)
-    prefill.torch.ops = SimpleNamespace(_C=SimpleNamespace())
-    k = getattr(prefill.impl, CAT)(made.k_nope, made.k_pe)
-    stock = Prefill(world.pristine, Aiter(world.aiter), None)
-    same("keys", getattr(stock.impl, CAT)(made.k_nope, made.k_pe), k)
-
-
-CONCAT_CLAIMS: dict[str, Claim] = {
-    "declines fp32": functools.partial(_spoiled, name="fp32"),
-    "declines another rope width": functools.partial(_spoiled, name="another rope width"),
-    "declines unaligned rows": functools.partial(_spoiled, name="rows of seven lanes more"),
-    "without the op equals the pristine tree": _no_op,
-}
-
 GATHER: Binding[gather_case.Inputs] = Binding(
     "MLA prefill",
     f"{GATHER_OPS}::compute_gathered_context",
     {"gathered": gathered, "split": split},
-    GATHER_CLAIMS,
+    context_gather_claims.GATHER,
 )
 CONCAT: Binding[concat_case.Inputs] = Binding(
     "MLA prefill",
     f"{GATHER_OPS}::concat_mla_k",
     {"concatenated": concatenated},
-    CONCAT_CLAIMS,
+    context_gather_claims.CONCAT,
 )

@@ -2,8 +2,9 @@
 
 The file is parsed, the wanted definitions are compiled on their own, and names
 that they use are looked up in this order: what the caller supplied, the top
-level of the same file (compiled when first asked for), Python's builtins. A
-name that is in none of them is a NameError, as it would be in the tree.
+level of the same file (compiled when first asked for; of its imports only those
+of Python's own library), Python's builtins. A name that is in none of them is a
+NameError, as it would be in the tree.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, SimpleNamespace
 from typing import Any
@@ -100,7 +102,6 @@ class Module(dict[str, Any]):
         super().__init__(supplied)
         self["__builtins__"] = builtins
         self["__name__"] = __name__  # dataclasses look their module up
-        self.setdefault("functools", functools)
         self.source = source
         self.path = path
 
@@ -110,7 +111,7 @@ class Module(dict[str, Any]):
         for node in self.source.parse(self.path).body:
             if isinstance(node, Definition) and node.name == name:
                 return self._run(("bare", name), name, functools.partial(_bare, node))
-            if _assigns(node, name):
+            if _assigns(node, name) or _imports_stdlib(node, name):
                 return self._run(("value", name), name, functools.partial(_itself, node))
         raise KeyError(name)
 
@@ -198,6 +199,16 @@ def _is_constant(node: ast.stmt) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _imports_stdlib(node: ast.stmt, name: str) -> bool:
+    """True for an import of `name` that needs nothing but Python."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return False
+    bound = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+    given = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+    roots = {(module or "").partition(".")[0] for module in given}
+    return name in bound and roots <= sys.stdlib_module_names
 
 
 def _assigns(node: ast.stmt, name: str) -> bool:

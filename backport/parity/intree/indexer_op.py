@@ -184,7 +184,7 @@ class Rank:
 
 def indexer_module(source: Source) -> Any:
     """The indexer's metadata of a tree: its classes and its splitter."""
-    names: dict[str, Any] = {"torch": torch, "dataclass": dataclasses.dataclass}
+    names: dict[str, Any] = {"torch": torch}
     names["envs"] = Anything()
     if source.exists(SHARD):
         shard = shard_module(source, lambda rows, **_: None)
@@ -198,7 +198,6 @@ def shard_module(source: Source, all_reduce: Callable[..., None]) -> Any:
     return source.module(
         SHARD,
         torch=Namespace(torch, distributed=distributed),
-        replace=dataclasses.replace,
         cdiv=lambda a, b: -(-a // b),
         get_tp_group=lambda: SimpleNamespace(device_group=None),
     )

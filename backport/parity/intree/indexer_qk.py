@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import importlib.util
 from collections.abc import Iterator
@@ -12,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from backport.parity.intree.claims import claim, one_signature, raises, same
+from backport.parity.intree import indexer_qk_claims
+from backport.parity.intree.claims import claim
 from backport.parity.intree.extract import Source
 from backport.parity.intree.stand_ins import Anything, unconstructed
 from backport.parity.intree.torch_view import torch_with
 from backport.parity.simulated import Aiter, indexer_qk
 from backport.parity.simulated.indexer_qk import DIM, ROPE, quantize_rows, rope, write_cache
 from backport.parity.simulated.modules import installed
-from backport.parity.values import Binding, CannotRun, Claim, Ran, World
+from backport.parity.values import Binding, CannotRun, Ran, World
 from backport.parity.versions import at_least
 
 if TYPE_CHECKING:
@@ -222,11 +222,11 @@ def reported(version: str) -> Iterator[None]:
     def told(name: str) -> str:
         return version.removeprefix("v") if name == "amd-aiter" else real(name)
 
-    importlib.metadata.version = told
+    vars(importlib.metadata)["version"] = told
     try:
         yield
     finally:
-        importlib.metadata.version = real
+        vars(importlib.metadata)["version"] = real
 
 
 # ---------------------------------------------------------------- candidates
@@ -262,91 +262,6 @@ def split(world: World, made: Inputs) -> Ran:
     return Ran(kept, found.launches, found.expected)
 
 
-# ---------------------------------------------------------------- claims
-
-
-def _batch(world: World, block: int = 16) -> Inputs:
-    from backport.parity.cases.indexer_qk_prep import make
-
-    return make(world, 7, 4, block, True, torch.float8_e4m3fn)
-
-
-def _declines(world: World, gfx: str = "gfx950", version: str = "", **changed: Any) -> None:
-    indexer = Indexer(world.patched, _batch(world), Aiter(version or world.aiter))
-    claim(not indexer.enable(gfx, **changed), f"the fusion is on: {gfx} {version} {changed}")
-    claim(not indexer.op.skip_k_cache_insert, "nobody would write k")
-    _same_as_pristine(world, indexer)
-
-
-def _layer_declines(world: World, **changed: Any) -> None:
-    indexer = Indexer(world.patched, _batch(world), Aiter(world.aiter))
-    for name, value in changed.items():
-        object.__setattr__(indexer.layer, name, value)
-    claim(not indexer.enable(), f"the fusion is on: {changed}")
-
-
-def _same_as_pristine(world: World, indexer: Indexer) -> None:
-    stock = Indexer(world.pristine, indexer.made, Aiter(world.aiter))
-    for one in (stock, indexer):
-        one.run()
-    claim(not indexer.build.launches, "the kernel ran")
-    if stock.op.given is None or indexer.op.given is None:
-        raise CannotRun("the indexer did not reach its op")
-    for name, first, second in zip(
-        ("query", "weights"), stock.op.given, indexer.op.given, strict=True
-    ):
-        same(name, first, second)
-    same("cache", stock.cache, indexer.cache)
-
-
-def _absent(world: World) -> None:
-    indexer = Indexer(world.patched, _batch(world), Aiter(world.aiter))
-    del indexer.build.provided[indexer_qk.MODULE][indexer_qk.NAME]
-    claim(not indexer.enable(), "the fusion is on without the kernel")
-
-
-def _block_of_eight(world: World) -> None:
-    indexer = Indexer(world.patched, _batch(world, block=8), Aiter(world.aiter))
-    claim(indexer.enable(), "the fusion stays off")
-    raises(RuntimeError, indexer.run, "blocks of eight rows are accepted")
-
-
-def _profiling(world: World) -> None:
-    indexer = Indexer(world.patched, _batch(world), Aiter(world.aiter))
-    indexer.enable()
-    indexer.metadata = None
-    indexer.run()
-    claim(not indexer.build.launches, "the kernel ran without metadata")
-    claim(torch.equal(indexer.cache, indexer.made.cache), "the cache was written")
-
-
-def _fake(world: World) -> None:
-    module = world.patched.module(OPS, torch=torch, LayerNameType=str)
-    one_signature(module, f"_{OP}_impl", f"_{OP}_fake")
-
-
-def _splits_graphs(world: World) -> None:
-    text = world.patched.text("vllm/config/compilation.py")
-    claim(f'"vllm::{OP}"' in text, "piecewise graphs are not split at the op")
-
-
-CLAIMS: dict[str, Claim] = {
-    "declines another chip": functools.partial(_declines, gfx="gfx1100"),
-    "declines decode context parallelism": functools.partial(_declines, dcp=2),
-    "declines prefill context parallelism": functools.partial(_declines, pcp=2),
-    "declines micro-batches": functools.partial(_declines, ubatching=True),
-    "declines fp16 models": functools.partial(_declines, dtype=torch.float16),
-    "declines an AITER older than the kernel": functools.partial(_declines, version="0.1.14"),
-    "declines an AITER without the kernel": _absent,
-    "declines another head size": functools.partial(_layer_declines, head_dim=64),
-    "declines another rope width": functools.partial(_layer_declines, rope_dim=32),
-    "declines another scale format": functools.partial(_layer_declines, scale_fmt=None),
-    "blocks that cannot be tiled are an error": _block_of_eight,
-    "a profiling run writes nothing": _profiling,
-    "op and fake take the same": _fake,
-    "piecewise graphs split at the op": _splits_graphs,
-}
-
 BINDING: Binding[Inputs] = Binding(
     "indexer",
     f"{MODEL}::{ENABLE}",
@@ -355,5 +270,5 @@ BINDING: Binding[Inputs] = Binding(
         "fused, AITER of the other norm dtype": fused_on_the_other_side,
         "split": split,
     },
-    CLAIMS,
+    indexer_qk_claims.CLAIMS,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +60,6 @@ class Decode:
         module = source.module(
             DECODE,
             torch=torch_with(),
-            inspect=inspect,
             rocm_aiter_ops=enabled,
             CUDAGraphMode=SimpleNamespace(PIECEWISE=PIECEWISE),
             get_forward_context=self.layer.forward_context,

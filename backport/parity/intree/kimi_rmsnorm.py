@@ -38,7 +38,8 @@ class Norm(torch.nn.Module):
         self.calls += 1
         wide = x.float()
         inverse = torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.variance_epsilon)
-        return (wide * inverse).to(self.weight.dtype) * self.weight
+        weight: torch.Tensor = self.weight
+        return (wide * inverse).to(weight.dtype) * weight
 
 
 class Wrapper:
@@ -60,7 +61,7 @@ class Wrapper:
         self._fill(has_latent=flags.get("q_latent", True))
         if flag in wanted:
             with self.build.installed():
-                self.module._fused_qk_rmsnorm = getattr(self.module, flag)()
+                vars(self.module)["_fused_qk_rmsnorm"] = getattr(self.module, flag)()
 
     def _names(self, source: Source, flags: dict[str, bool]) -> dict[str, Any]:
         op = source.module(OPS, torch=torch).function("_fused_mla_dual_rms_norm_impl")
@@ -84,7 +85,8 @@ class Wrapper:
         def attend(*tensors: Any, **_: Any) -> torch.Tensor:
             q, kv_c, k_pe = tensors[-3:]
             self.seen.update(q=q.flatten(1), kv=kv_c, pe=k_pe)
-            return q.flatten(1)
+            flat: torch.Tensor = q.flatten(1)
+            return flat
 
         state = {
             "q_lora_rank": made.q.shape[1] if has_latent else None,

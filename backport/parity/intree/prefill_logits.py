@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +31,6 @@ def module_of(source: Source, gfx: str = "gfx950", **supplied: Any) -> Module:
     """The file of the indexer's ops on a simulated chip."""
     names = {
         "torch": torch,
-        "math": math,
-        "importlib": importlib,
-        "find_spec": find_spec,
         "triton": Anything(),
         "tl": Anything(),
         "_ON_GFX942": gfx == "gfx942",
@@ -52,7 +47,7 @@ def aiter_on(build: Aiter, enabled: bool = True) -> Iterator[None]:
         is_rdna_aiter_enabled=lambda: False,
         is_indexer_top_k_supported=lambda *_, **__: False,
     )
-    imported = {
+    imported: dict[str, dict[str, Any]] = {
         "vllm._aiter_ops": {"rocm_aiter_ops": ops},
         "vllm.utils.torch_utils": {"_resolve_layer_name": lambda name: name},
     }

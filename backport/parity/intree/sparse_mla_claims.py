@@ -182,6 +182,14 @@ def _closed_is_pristine(world: World) -> None:
         same("cache", *(layer.attention.kv_cache for layer in layers))
 
 
+def _answers(world: World) -> None:
+    from backport.parity.intree.sparse_mla import IMPL, READY, WRAPPER
+
+    called = READY in world.patched.text(WRAPPER)
+    defined = world.patched.has(IMPL, f"ROCMAiterMLASparseImpl.{READY}")
+    claim(defined or not called, f"the wrapper calls {READY}, which the impl does not have")
+
+
 def _attention_fake(world: World) -> None:
     from backport.parity.intree.sparse_mla import ATTENTION
 
@@ -241,6 +249,7 @@ CLAIMS: dict[str, Claim] = {
     "layer declines a HiSparse cache": _hisparse,
     "missing positions are an error": _no_positions,
     "closed gate equals the pristine tree": _closed_is_pristine,
+    "impl answers what the wrapper calls": _answers,
     "attention op and fake take the same": _attention_fake,
     "AITER op and fake take the same": _aiter_fake,
     "output-quant pass keeps away": _quant_pass,

@@ -83,7 +83,7 @@ def _expand(
     rows = buffer.view(-1, buffer.shape[-1])[indices.long()].float()
     if buffer.dtype != torch.bfloat16:
         rows = rows * scale
-    latent, rope = rows.bfloat16().split([512, rows.shape[1] - 512], -1)
+    latent, rope = rows[:, :512].bfloat16(), rows[:, 512:].bfloat16()
     heads, wide = k.shape[1], v.shape[2]
     nope = k.shape[2] - rope.shape[1]
     both = (latent.float() @ weight.float().T).view(len(rows), heads, nope + wide)
