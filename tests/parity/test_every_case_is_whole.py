@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 
-from backport.library import load
 from backport.parity.cases import CASES
 from backport.parity.intree.extract import Source
 from backport.parity.values import EXACT, AnyCase, World
-from tests.parity.trees import ROOT
+from tests.parity.trees import LIBRARY
 from tests.parity.worlds import EMPTY
 
-LIBRARY = load(ROOT)
 WORLD = World(Source(EMPTY), Source(EMPTY), "v0.1.19")
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 
@@ -33,7 +29,6 @@ def test_a_case_has_its_name_and_all_its_parts(case: AnyCase) -> None:
     assert case.candidates
     assert case.declines
     assert case.bindings
-    assert (Path("backport/parity/cases") / f"{case.name}.py").name
 
 
 @every_case

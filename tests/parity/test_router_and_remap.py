@@ -1,33 +1,25 @@
-"""The router gate and the shared index remap in real trees, and each known mistake by name."""
+"""The router gate and the shared index remap in a real tree: each known mistake by name."""
 
 from __future__ import annotations
 
 import pytest
 
-from backport.core.outcomes import Status
-from backport.parity import run_parity
 from backport.parity.intree.router_gemm import GATE, OPS
 from backport.parity.intree.sparse_mla import IMPL
 from tests.parity.trees import failures, patched
 
 pytestmark = pytest.mark.vllm
-STACKS = ("sparse-index-remap", "moe-router-gemm")
-
-
-@pytest.mark.parametrize("target", ["v0.28.0", "v0.29.0"])
-def test_the_stacks_pass_in_the_tree(target: str) -> None:
-    tree = patched(target).only(*STACKS)
-    result = run_parity(tree.base, tree.changes, tree.stacks)
-    assert result.failed == ()
-    assert result.status is Status.PASSED
-    assert {m.stack for m in result.measurements if m.in_tree} == set(STACKS)
 
 
 SHARED = "conversions shared"
 REMAP = {
     "only owners of an indexer convert": (
-        [("remapped is None or impl.topk_indices_buffer is not remapped",
-          "layer.indexer is not None")],
+        [
+            (
+                "remapped is None or impl.topk_indices_buffer is not remapped",
+                "layer.indexer is not None",
+            )
+        ],
         SHARED,
     ),
     "the group is ignored": ([("if name not in group:", "if False:")], SHARED),
@@ -37,8 +29,12 @@ REMAP = {
         SHARED,
     ),
     "the names' order is taken for the layers'": (
-        [("get_layers_from_vllm_config(vllm_config, MLAAttention).items()",
-          "((n, vllm_config.context[n]) for n in layer_names)")],
+        [
+            (
+                "get_layers_from_vllm_config(vllm_config, MLAAttention).items()",
+                "((n, vllm_config.context[n]) for n in layer_names)",
+            )
+        ],
         SHARED,
     ),
     "speculative decoding shares too": (
@@ -58,7 +54,7 @@ REMAP = {
         [("needs_index_remap: bool = True", "needs_index_remap: bool = False")],
         "every layer converts by default",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REMAP)
@@ -71,56 +67,90 @@ def test_a_remap_mutant_fails_by_name(name: str) -> None:
 STATED, CLOSED = "the tier opens and declines as stated", "closed gates equal the pristine tree"
 ROUTER = {
     "otype is passed": (
-        OPS, "tgemm.mm(x, weight, None)", "tgemm.mm(x, weight, None, otype=out_dtype)",
+        OPS,
+        "tgemm.mm(x, weight, None)",
+        "tgemm.mm(x, weight, None, otype=out_dtype)",
         "dtype at once",
     ),
     "the cast is dropped": (
-        OPS, "tgemm.mm(x, weight, None).to(out_dtype)", "tgemm.mm(x, weight, None)",
+        OPS,
+        "tgemm.mm(x, weight, None).to(out_dtype)",
+        "tgemm.mm(x, weight, None)",
         "dtype at once",
     ),
     "the operands are swapped": (
-        OPS, "tgemm.mm(x, weight, None)", "tgemm.mm(weight, x, None)", "dtype at once",
+        OPS,
+        "tgemm.mm(x, weight, None)",
+        "tgemm.mm(weight, x, None)",
+        "dtype at once",
     ),
     "the fake has another dtype": (
-        OPS, "x.new_empty((*x.shape[:-1], weight.shape[0]), dtype=out_dtype)",
-        "x.new_empty((*x.shape[:-1], weight.shape[0]))", "op and fake take and give the same",
+        OPS,
+        "x.new_empty((*x.shape[:-1], weight.shape[0]), dtype=out_dtype)",
+        "x.new_empty((*x.shape[:-1], weight.shape[0]))",
+        "op and fake take and give the same",
     ),
     "setting the dtype opens the other tier": (
-        GATE, "        if self.allow_aiter_router_gemm:\n            # Serves",
-        "        if False:\n            # Serves", STATED,
+        GATE,
+        "        if self.allow_aiter_router_gemm:\n            # Serves",
+        "        if False:\n            # Serves",
+        STATED,
     ),
     "the other tier stays on": (
-        GATE, "            self.allow_cublas_router_gemm = False\n", "            pass\n", STATED,
+        GATE,
+        "            self.allow_cublas_router_gemm = False\n",
+        "            pass\n",
+        STATED,
     ),
     "a bias is ignored": (
-        GATE, "            and not bias\n            and not envs", "            and not envs", STATED,
+        GATE,
+        "            and not bias\n            and not envs",
+        "            and not envs",
+        STATED,
     ),
     "batch invariance is ignored": (
-        GATE, "            and not envs.VLLM_BATCH_INVARIANT\n", "", STATED,
+        GATE,
+        "            and not envs.VLLM_BATCH_INVARIANT\n",
+        "",
+        STATED,
     ),
     "the AITER predicate is ignored": (
-        GATE, "            and bool(rocm_aiter_ops.is_tgemm_enabled())\n", "", STATED,
+        GATE,
+        "            and bool(rocm_aiter_ops.is_tgemm_enabled())\n",
+        "",
+        STATED,
     ),
     "the platform is ignored": (
-        GATE, "            current_platform.is_rocm()\n            and not bias",
-        "            not bias", CLOSED,
+        GATE,
+        "            current_platform.is_rocm()\n            and not bias",
+        "            not bias",
+        CLOSED,
     ),
     "forced fp32 keeps bf16 everywhere": (
-        GATE, "can_use_specialized_kernels or can_use_aiter_router_gemm\n",
-        "can_use_specialized_kernels or current_platform.is_rocm()\n", CLOSED,
+        GATE,
+        "can_use_specialized_kernels or can_use_aiter_router_gemm\n",
+        "can_use_specialized_kernels or current_platform.is_rocm()\n",
+        CLOSED,
     ),
     "forced fp32 takes bf16 weights away": (
-        GATE, "can_use_specialized_kernels or can_use_aiter_router_gemm\n",
-        "can_use_specialized_kernels\n", STATED,
+        GATE,
+        "can_use_specialized_kernels or can_use_aiter_router_gemm\n",
+        "can_use_specialized_kernels\n",
+        STATED,
     ),
     "fp32 inputs go to the tuned GEMM": (
-        GATE, "if self.allow_aiter_router_gemm and x.dtype == torch.bfloat16:",
-        "if self.allow_aiter_router_gemm:", "an fp32 input falls through",
+        GATE,
+        "if self.allow_aiter_router_gemm and x.dtype == torch.bfloat16:",
+        "if self.allow_aiter_router_gemm:",
+        "an fp32 input falls through",
     ),
     "the logits' dtype is ignored": (
-        GATE, "self.out_dtype or x.dtype", "x.dtype", "dtype at once",
+        GATE,
+        "self.out_dtype or x.dtype",
+        "x.dtype",
+        "dtype at once",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ROUTER)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import pytest
 import torch
 
 from backport.core.evaluating import evaluate
@@ -21,7 +23,7 @@ from backport.parity.values import Measurement, World
 from backport.parity.versions import pinned
 from backport.workflows.repositories import cached
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(os.environ.get("BACKPORT_ROOT", Path(__file__).parents[2]))
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,11 @@ class Patched:
     stacks: tuple[Stack, ...]
 
     def only(self, *names: str) -> Patched:
-        return replace(self, stacks=tuple(s for s in self.stacks if s.name in names))
+        """With these of its stacks; the test is skipped where the target has none of them."""
+        found = tuple(s for s in self.stacks if s.name in names)
+        if not found:
+            pytest.skip(f"the library applies no {' or '.join(names)} to this target")
+        return replace(self, stacks=found)
 
     def edited(self, path: str, edits: Sequence[tuple[str, str]]) -> Patched:
         """The tree with texts of one file replaced; each must occur in it."""
@@ -46,10 +52,13 @@ class Patched:
         return replace(self, changes=self.changes | {path: Entry(entry.mode, text.encode())})
 
 
+LIBRARY = load(ROOT)
+
+
 @cache
 def patched(target: str) -> Patched:
     """The target's release with its stacks; the release is fetched when it is absent."""
-    library = load(ROOT)
+    library = LIBRARY
     manifest = library.manifest(target)
     repository = cached([manifest.base], lambda what, done, total: None)
     base = repository.tree(repository.base(manifest.base))

@@ -71,7 +71,7 @@ def inputs(world: World) -> Iterator[Inputs]:
         (8, (33, 4), (40, 60), 4000),
         (8, (3, 2), (30, 2), 4000),
         (4, (4,), (4,), 4000),
-        (3, (50, 20, 9), (90, 80, 100), 1200),
+        (3, (50, 20, 9), (90, 80, 100), 300),
     ):
         yield make(world, ranks, queries, lengths, budget)
 

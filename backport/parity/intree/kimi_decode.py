@@ -124,7 +124,9 @@ def _ran(decode: Decode, query: torch.Tensor, expected: int) -> Ran:
     from backport.parity.cases.qk_rope_concat_and_cache import outputs
 
     found = dict(outputs(decode.made, query, decode.layer.attention.kv_cache))
-    del found["skipped query rows"]  # both paths fill the query of a row without a slot
+    del found["skipped query rows"]
+    # Both paths fill the query of a row without a slot: attention reads it.
+    claim(not bool(query.float().isnan().any()), "a query row was left unwritten")
     return Ran(found, decode.launches, expected)
 
 
@@ -159,6 +161,13 @@ def _batch_declines(world: World, mode: str | None = None, **changed: Any) -> No
     same("cache", again.layer.attention.kv_cache, decode.layer.attention.kv_cache)
 
 
+def _mixed(world: World) -> None:
+    decode = Decode(world.patched, _batch(world), clamping(world))
+    vars(decode.layer.impl)["forward_mha"] = lambda *_, **__: None
+    decode.run(decodes=2)
+    claim(decode.launches == 0, "the kernel ran for a batch with prefills")
+
+
 def _connector(world: World) -> None:
     node = world.patched.node(DECODE, "FusedMLADecode._fused_decode")
     names = {getattr(d, "id", "") for d in node.decorator_list}
@@ -182,6 +191,7 @@ CLAIMS: dict[str, Claim] = {
         _layer_declines, is_aiter_triton_fp8_bmm_enabled=True
     ),
     "declines a piecewise graph": functools.partial(_batch_declines, mode=PIECEWISE),
+    "declines a batch with prefills": _mixed,
     "declines int32 slots": functools.partial(_batch_declines, slots=torch.int32),
     "keeps the KV connector": _connector,
 }
