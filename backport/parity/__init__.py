@@ -51,7 +51,8 @@ def run_parity(
     version = pinned(pristine)
     if version is None:
         return ParityResult(device=device, problem="the tree does not say which AITER it pins")
-    world = World(pristine, Source(Overlay(base, dict(changes))), version, device)
+    patched = Source(Overlay(base, dict(changes)))
+    world = World(pristine, patched, version, "cpu" if device == "cpu" else "cuda")
     with one_thread():
         found = [m for stack in stacks for m in run_stack(stack, world, CASES)]
     return ParityResult(tuple(found), version, device, time.perf_counter() - start)
@@ -63,7 +64,8 @@ def torch_problem(device: str) -> str:
         import torch
     except ImportError as error:
         return f"torch cannot be imported ({error}); install the extra `parity`"
-    if device != "cpu" and not torch.cuda.is_available():
+    wanted = {"cpu": True, "rocm": bool(torch.version.hip), "cuda": not torch.version.hip}
+    if device != "cpu" and not (wanted.get(device) and torch.cuda.is_available()):
         return f"torch sees no {device} device"
     return ""
 

@@ -56,7 +56,7 @@ def _figure(
 
 
 def _exact(name: str, want: Output, got: Output) -> Figure:
-    wrong = int((got.value != want.value).sum())
+    wrong = int((got.value.cpu() != want.value.cpu()).sum())
     share = wrong / max(want.value.numel(), 1)
     detail = f"{wrong} of {want.value.numel()} values differ" if wrong else ""
     found = Error(share, share)
@@ -70,7 +70,7 @@ def error(got: Output, want: Output) -> Error:
     """
     if want.value.numel() == 0:
         return EXACTLY
-    a, b = got.value.double(), want.value.double()
+    a, b = got.value.cpu().double(), want.value.cpu().double()
     same = a == b
     finite = torch.isfinite(a) & torch.isfinite(b)
     if not bool((finite | same).all()):

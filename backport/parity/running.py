@@ -5,12 +5,14 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from backport.core.outcomes import Status
 from backport.core.stacks import Stack
+from backport.parity import portable
 from backport.parity.judging import judge
 from backport.parity.simulated import ContractError
 from backport.parity.values import (
@@ -70,10 +72,11 @@ def run_case(
     stack: str, case: Case[I], world: World, found: Sequence[Binding[I]]
 ) -> list[Measurement]:
     """The kernels' candidates, the declines, and what the bindings reach in the tree."""
+    here = replace(world, device="cpu")
     out = [
         *_candidates(stack, case, world, found),
         *_declines(stack, case, world),
-        *(_claim(stack, case, b, name, world) for b in found for name in b.claims),
+        *(_claim(stack, case, b, n, here) for b in found for n in b.claims),
     ]
     if not found:
         out.append(_not_run(stack, case.name, "no code of this stack in the tree fits the case"))
@@ -83,16 +86,24 @@ def run_case(
 def _candidates(
     stack: str, case: Case[I], world: World, found: Sequence[Binding[I]]
 ) -> Iterator[Measurement]:
+    """Kernels on the device asked for; the tree's code always on the CPU."""
+    kernels = dict(case.candidates)
+    if portable.reachable(world.device):
+        kernels |= case.portable
     for made in case.inputs(world):
-        reference, baseline = case.reference(made), case.baseline(made)
-        for name, run in case.candidates.items():
-            yield _measure(stack, case, name, run, False, world, made, reference, baseline)
-        for binding in found:
-            if not binding.fits(made):
-                continue
+        truth = (case.reference(made), case.baseline(made))
+        for name, run in kernels.items():
+            yield _measure(stack, case, name, run, False, world, made, *truth)
+    here = replace(world, device="cpu")
+    for made in case.inputs(here):
+        fitting = [binding for binding in found if binding.fits(made)]
+        if not fitting:
+            continue
+        truth = (case.reference(made), case.baseline(made))
+        for binding in fitting:
             for name, run in binding.candidates.items():
                 shown = f"{binding.name}: {name}"
-                yield _measure(stack, case, shown, run, True, world, made, reference, baseline)
+                yield _measure(stack, case, shown, run, True, here, made, *truth)
 
 
 def _measure(

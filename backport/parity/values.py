@@ -138,7 +138,11 @@ class Binding(Generic[I]):
 
 @dataclass(frozen=True, slots=True)
 class Case(Generic[I]):
-    """One fused op. `optional` names outputs that not every candidate leaves behind."""
+    """One fused op.
+
+    `optional` names outputs that not every candidate leaves behind; `portable` are
+    real kernels, run where the device can.
+    """
 
     name: str
     title: str
@@ -150,6 +154,7 @@ class Case(Generic[I]):
     declines: Mapping[str, Decline[I]]
     bindings: tuple[Binding[I], ...]
     optional: frozenset[str] = frozenset()
+    portable: Mapping[str, Run[I]] = field(default_factory=dict)
 
 
 AnyCase = Case[Any]

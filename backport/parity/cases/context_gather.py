@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from backport.parity import portable
 from backport.parity.devices import on
 from backport.parity.intree import context_gather as tree
 from backport.parity.intree.torch_view import poison
@@ -143,6 +144,7 @@ def outputs(
     seen = torch.tensor([bool(n) for n in made.context]).repeat_interleave(
         torch.tensor(made.queries)
     )
+    out, lse = out.cpu(), lse.cpu()
     unit = 1.0  # K and V have unit size; an error counts against that
     return {
         "keys": Output(k.double(), "bfloat16", unit),
@@ -170,17 +172,18 @@ def launch(build: Aiter, made: Inputs) -> Ran:
     kernel = build.provided[gather_kv_b_proj.MODULE][gather_kv_b_proj.NAME]
     rows = torch.cat([made.rows(r) for r in range(len(made.context))]).int()
     bounds = torch.tensor([0, *made.context], device=rows.device).cumsum(0).int()
-    k, v = (
-        poison(torch.empty(len(rows), made.heads, wide, dtype=made.weight.dtype))
-        for wide in (NOPE + ROPE, V)
-    )
+    k, v = (poison(made.weight.new_empty(len(rows), made.heads, wide)) for wide in (NOPE + ROPE, V))
     cache = made.cache.view(-1, 1, L + ROPE)
     scale = made.k_scale.reshape(1)
     kernel(cache, scale, bounds, rows, bounds, made.weight, None, k, v)
+    return Ran(expanded(made, k, v), build.launches[gather_kv_b_proj.NAME])
+
+
+def expanded(made: Inputs, k: torch.Tensor, v: torch.Tensor) -> Outputs:
+    """Outputs of a kernel that left K and V of all requests, with exact attention over them."""
     sizes = list(made.context)
     parts = list(zip(torch.split(k, sizes), torch.split(v, sizes), strict=True))
-    found = outputs(made, k, v, *_attention(made, parts))
-    return Ran(found, build.launches[gather_kv_b_proj.NAME])
+    return outputs(made, k, v, *_attention(made, parts))
 
 
 DECLINES: dict[str, Decline[Inputs]] = {
@@ -214,4 +217,5 @@ CASE: Case[Inputs] = Case(
     },
     DECLINES,
     (tree.GATHER,),
+    portable={"Triton": portable.context},
 )

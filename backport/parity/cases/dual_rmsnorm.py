@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from backport.parity import portable
 from backport.parity.intree import kimi_rmsnorm
 from backport.parity.simulated import Aiter, dual_rmsnorm
 from backport.parity.simulated.rounding import smallest_normal
@@ -132,4 +133,5 @@ CASE: Case[Inputs] = Case(
     {"bfloat16": Tolerance(1e-3, _ORIGIN), "float16": Tolerance(2e-4, _ORIGIN)},
     DECLINES,
     (kimi_rmsnorm.BINDING,),
+    portable={"Triton": portable.dual_rms_norm},
 )

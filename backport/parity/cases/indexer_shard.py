@@ -77,7 +77,7 @@ def inputs(world: World) -> Iterator[Inputs]:
 
 
 def make(
-    world: World,
+    _: World,
     ranks: int,
     queries: tuple[int, ...],
     lengths: tuple[int, ...],
@@ -89,10 +89,10 @@ def make(
     rows, keys, fp8 = sum(queries), sum(lengths), torch.float8_e4m3fn
 
     def small(*shape: int) -> torch.Tensor:
-        return torch.randint(-1, 2, shape, generator=made).float().to(fp8).to(world.device)
+        return torch.randint(-1, 2, shape, generator=made).float().to(fp8)
 
     def power(*shape: int) -> torch.Tensor:
-        return 2.0 ** torch.randint(-1, 2, shape, generator=made).float().to(world.device)
+        return 2.0 ** torch.randint(-1, 2, shape, generator=made).float()
 
     label = f"{ranks} ranks, rows {queries} of {lengths} keys, budget {budget}"
     operands = (small(rows, *size), small(keys, size[1]), power(keys), power(rows, size[0]))

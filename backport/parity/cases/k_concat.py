@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from backport.parity import portable
 from backport.parity.intree import context_gather as tree
 from backport.parity.intree.torch_view import poison
 from backport.parity.simulated import Aiter, k_concat
@@ -103,4 +104,5 @@ CASE: Case[Inputs] = Case(
     {EXACT: Tolerance(0.0, "bits are moved, nothing is computed")},
     DECLINES,
     (tree.CONCAT,),
+    portable={"Triton": portable.concat},
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from backport.parity import portable
 from backport.parity.devices import on
 from backport.parity.intree import kimi_decode, sparse_mla
 from backport.parity.intree.torch_view import poison, poison_byte
@@ -323,4 +324,5 @@ CASE: Case[Inputs] = Case(
     DECLINES,
     (sparse_mla.BINDING, kimi_decode.BINDING),
     optional=frozenset({"skipped query rows"}),
+    portable={"Triton": portable.qk_rope_cache},
 )
