@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -33,6 +35,23 @@ def kernels(module: str) -> Any:
         raise CannotRun(f"{error.name or module} cannot be imported") from None
 
 
+@contextmanager
+def counted(module: Any) -> Iterator[list[Any]]:
+    """The kernels that the module launches inside the block, in order."""
+    seen: list[Any] = []
+    real = module.launch
+
+    def launch(kernel: Any, *given: Any, **named: Any) -> None:
+        seen.append(kernel)
+        real(kernel, *given, **named)
+
+    module.launch = launch
+    try:
+        yield seen
+    finally:
+        module.launch = real
+
+
 def _empty(like: torch.Tensor, *shape: int, dtype: torch.dtype | None = None) -> torch.Tensor:
     return poison(torch.empty(shape, dtype=dtype or like.dtype, device=like.device))
 
@@ -52,8 +71,9 @@ def qk_rope_cache(_: World, made: qk_rope.Inputs) -> Ran:
     style = module.Style(
         is_neox=made.is_neox, rounding=module.Rounding.NOT, divides_k=False, fills_q=False
     )
-    module.fused(step, style)
-    return Ran(outputs(made, query, cache))
+    with counted(module) as launches:
+        module.fused(step, style)
+    return Ran(outputs(made, query, cache), len(launches))
 
 
 def dual_rms_norm(_: World, made: dual_rmsnorm.Inputs) -> Ran:
@@ -62,11 +82,13 @@ def dual_rms_norm(_: World, made: dual_rmsnorm.Inputs) -> Ran:
 
     module = kernels("dual_rms_norm")
     q, kv = (_empty(x, *x.shape) for x in (made.q, made.kv))
-    module.fused(
+    norms = (
         module.Norm(made.q, made.q_weight, q, made.q_eps),
         module.Norm(made.kv, made.kv_weight, kv, made.kv_eps),
     )
-    return Ran(outputs(made, q, kv))
+    with counted(module) as launches:
+        module.fused(*norms)
+    return Ran(outputs(made, q, kv), len(launches))
 
 
 def context(_: World, made: context_gather.Inputs) -> Ran:
@@ -78,8 +100,10 @@ def context(_: World, made: context_gather.Inputs) -> Ran:
     keys = _empty(made.weight, len(rows), made.heads, NOPE + ROPE)
     values = _empty(made.weight, len(rows), made.heads, V)
     scale = made.k_scale.reshape(1)
-    module.fused(module.Context(made.cache, rows, scale, made.weight, keys, values))
-    return Ran(expanded(made, keys, values))
+    chunk = module.Context(made.cache, rows, scale, made.weight, keys, values)
+    with counted(module) as launches:
+        module.fused(chunk)
+    return Ran(expanded(made, keys, values), len(launches))
 
 
 def concat(_: World, made: k_concat.Inputs) -> Ran:
@@ -88,5 +112,7 @@ def concat(_: World, made: k_concat.Inputs) -> Ran:
 
     tokens, heads, nope = made.k_nope.shape
     k = _empty(made.k_nope, tokens, heads, nope + made.k_pe.shape[-1])
-    kernels("k_concat").fused(made.k_nope, made.k_pe.squeeze(1), k)
-    return Ran(outputs(k))
+    module = kernels("k_concat")
+    with counted(module) as launches:
+        module.fused(made.k_nope, made.k_pe.squeeze(1), k)
+    return Ran(outputs(k), len(launches))
