@@ -17,6 +17,11 @@ from backport.cli.options import library_option, repo_option, target_option
     show_default=True,
     help="Where the tensors lie; rocm and cuda are both torch's cuda device.",
 )
+@click.option(
+    "--boot",
+    is_flag=True,
+    help="Also import the whole tree as gfx950 and gfx942 (extra `intree`, about a minute).",
+)
 @repo_option
 @library_option
 @click.option("-v", "--verbose", is_flag=True, help="Tell every run and claim.")
@@ -25,6 +30,7 @@ def command(
     target: str,
     stack: str | None,
     device: str,
+    boot: bool,
     repo: str | None,
     root: str | None,
     verbose: bool,
@@ -48,7 +54,7 @@ def command(
     with progress() as update:
         repository = choose(repo, [manifest], update)
     with repository:
-        result = parity_target(library, manifest, repository, stack, device)
+        result = parity_target(library, manifest, repository, stack, device, boot)
     if as_json:
         click.echo(json.dumps(as_content(manifest.name, result), indent=1))
     else:

@@ -35,8 +35,12 @@ def run_parity(
     stacks: Sequence[Stack],
     *,
     device: str = "cpu",
+    boot: bool = False,
 ) -> ParityResult:
-    """Every measurement of the stacks' cases on `base` with `changes` on top."""
+    """Every measurement of the stacks' cases on `base` with `changes` on top.
+
+    With `boot`, the whole tree is also imported as a simulated ROCm machine.
+    """
     problem = torch_problem(device) if stacks else "no stack is applied here"
     if problem:
         return ParityResult(device=device, problem=problem)
@@ -55,6 +59,10 @@ def run_parity(
     world = World(pristine, patched, version, "cpu" if device == "cpu" else "cuda")
     with one_thread():
         found = [m for stack in stacks for m in run_stack(stack, world, CASES)]
+    if boot:
+        from backport.parity.intree.boot import boot_tree
+
+        found += boot_tree(base, changes)
     return ParityResult(tuple(found), version, device, time.perf_counter() - start)
 
 

@@ -23,6 +23,7 @@ def parity_target(
     checkout: Checkout,
     stack: str | None = None,
     device: str = "cpu",
+    boot: bool = False,
 ) -> ParityResult:
     """What the cases of the applied stacks (or of one of them) say about the patched tree.
 
@@ -32,8 +33,8 @@ def parity_target(
 
     base = checkout.tree(checkout.base(manifest.base))
     done = evaluate(manifest, library.stacks, base)
-    names = _asked(done.results, stack)
-    return run_parity(base, done.changes, [library.stacks[n] for n in names], device=device)
+    stacks = [library.stacks[name] for name in _asked(done.results, stack)]
+    return run_parity(base, done.changes, stacks, device=device, boot=boot)
 
 
 def _asked(results: tuple[StackResult, ...], stack: str | None) -> list[str]:
