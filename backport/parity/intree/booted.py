@@ -18,9 +18,16 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-DUMMIES = frozenset(
-    ["transformers", "tokenizers", "safetensors", "huggingface_hub", "openai", "openai_harmony", "aiohttp", "requests", "PIL", "fastapi", "starlette", "uvicorn", "xgrammar", "llguidance", "uvloop", "pybase64", "cachetools", "compressed_tensors", "prometheus_client", "partial_json_parser", "cpuinfo", "tiktoken", "gguf", "mistral_common", "cv2", "outlines_core", "diskcache", "lark", "sentencepiece", "blake3", "setproctitle", "depyf", "watchfiles", "numba", "scipy", "python_json_logger", "urllib3", "httpx", "anthropic", "mcp", "opentelemetry", "model_hosting_container_standards", "prometheus_fastapi_instrumentator", "soundfile", "av", "librosa", "ijson", "grpc", "torchvision", "torchaudio", "ray"]
-)
+DUMMIES = {
+    "transformers", "tokenizers", "safetensors", "huggingface_hub", "openai", "openai_harmony",
+    "aiohttp", "requests", "PIL", "fastapi", "starlette", "uvicorn", "xgrammar", "llguidance",
+    "uvloop", "pybase64", "cachetools", "compressed_tensors", "prometheus_client",
+    "partial_json_parser", "cpuinfo", "tiktoken", "gguf", "mistral_common", "cv2",
+    "outlines_core", "diskcache", "lark", "sentencepiece", "blake3", "setproctitle", "depyf",
+    "watchfiles", "numba", "scipy", "python_json_logger", "urllib3", "httpx", "anthropic", "mcp",
+    "opentelemetry", "model_hosting_container_standards", "prometheus_fastapi_instrumentator",
+    "soundfile", "av", "librosa", "ijson", "grpc", "torchvision", "torchaudio", "ray",
+}  # fmt: skip
 VERSION = "99.0.0"
 Mismatches = dict[str, str]
 
