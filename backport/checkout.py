@@ -9,12 +9,13 @@ object and its index runs hooks.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from backport import plumbing
 from backport.commit_tree import CommitTree
+from backport.core.mailing import keep_line_ends
 from backport.core.objects import (
     GitObject,
     Identity,
@@ -22,11 +23,20 @@ from backport.core.objects import (
     render_pack,
 )
 from backport.core.patches import Author
-from backport.core.paths import decode
+from backport.core.paths import decode, encode
 from backport.discovery import Place, discover
 from backport.errors import EnvironmentProblem
 
 ZERO = "0" * 40
+_PLAIN_SETTINGS = {
+    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_KEY_0": "core.attributesFile",
+    "GIT_CONFIG_VALUE_0": "/dev/null",
+    "GIT_CONFIG_KEY_1": "core.quotePath",
+    "GIT_CONFIG_VALUE_1": "true",
+    "GIT_CONFIG_KEY_2": "diff.suppressBlankEmpty",
+    "GIT_CONFIG_VALUE_2": "false",
+}
 _PLAIN_DIFF = (
     "--binary",
     "--full-index",
@@ -38,7 +48,19 @@ _PLAIN_DIFF = (
     "--unified=3",
     "--inter-hunk-context=0",
     "--diff-algorithm=histogram",
+    "--indent-heuristic",
+    "--submodule=short",
+    "--no-relative",
     "-O/dev/null",
+)
+_NO_INDEX_WRITE = {"GIT_OPTIONAL_LOCKS": "0"}
+_UNFINISHED = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_START", "bisection"),
 )
 _MAIL_FORMAT = (
     *_PLAIN_DIFF,
@@ -54,6 +76,11 @@ _MAIL_FORMAT = (
     "--no-base",
     "--no-signoff",
     "--no-notes",
+    "--no-from",
+    "--no-to",
+    "--no-cc",
+    "--no-add-header",
+    "--encoding=UTF-8",
     "--subject-prefix=PATCH",
     "--encode-email-headers",
 )
@@ -92,7 +119,7 @@ class Checkout:
         """Make a bare repository with these settings, such as `{"gc.auto": "0"}`."""
         from git import Repo
 
-        with Repo.init(path, bare=True) as repo, repo.config_writer() as config:
+        with plumbing.sealed(), Repo.init(path, bare=True) as repo, repo.config_writer() as config:
             for key, value in settings.items():
                 config.set_value(*key.split(".", 1), value)
 
@@ -126,9 +153,15 @@ class Checkout:
         if found is None:
             raise EnvironmentProblem(
                 f"{self.shown}: object {object_id} is missing ({self._thin()}); "
-                "get it with `git fetch --refetch` or use a full clone"
+                "use a full clone, or get everything with `git fetch --refetch --no-filter`"
             )
         return found[2]
+
+    def read_objects(self, object_ids: Sequence[str]) -> list[bytes | None]:
+        """The contents of many objects at once; None for one that is missing."""
+        if self._reader is None:
+            self._reader = plumbing.ObjectReader(self.git_dir)
+        return [found[2] if found else None for found in self._reader.read_many(object_ids)]
 
     def read_tree(self, object_id: str) -> dict[bytes, tuple[str, str]]:
         return parse_tree(self.read_object(object_id), self.algorithm)
@@ -211,9 +244,8 @@ class Checkout:
         author = next(line[7:] for line in lines if line.startswith("author "))
         who, seconds, zone = author.rsplit(" ", 2)
         name, _, email = who.partition(" <")
-        diff = plumbing.run(
-            self.git_dir, "diff-tree", "-p", "-M", *_PLAIN_DIFF, "--root", "--no-commit-id", commit
-        )
+        words = ("diff-tree", "-p", "-M", *_PLAIN_DIFF, "--root", "--no-commit-id", commit)
+        diff = self._plainly(*words)
         written = Author(name, email.rstrip(">"), f"{seconds} {zone}")
         return Commit(commit, parents, written, decode(message), diff)
 
@@ -245,28 +277,45 @@ class Checkout:
         return found[0] if found else None
 
     def checked_out(self, branch: str) -> Path | None:
-        """The work tree that has the branch checked out, or None."""
-        wanted = f"ref: refs/heads/{branch}"
-        heads = [self.common_dir / "HEAD", *sorted(self.common_dir.glob("worktrees/*/HEAD"))]
-        for head in heads:
-            bare = head.parent == self.common_dir and self.place.config.get("core.bare") == "true"
-            if not bare and head.is_file() and head.read_text("utf-8").strip() == wanted:
-                return self._work_tree(head.parent)
+        """The work tree that is on the branch, or that a rebase or bisection will bring back to it.
+
+        None where there is none.
+        """
+        if not self._is_bare and _holds(self.common_dir, branch):
+            return self._main_work_tree()
+        for git_dir in sorted(self.common_dir.glob("worktrees/*")):
+            if _holds(git_dir, branch):
+                return Path(decode(_content(git_dir / "gitdir"))).parent
         return None
 
-    def _work_tree(self, git_dir: Path) -> Path:
-        link = git_dir / "gitdir"
-        if link.is_file():
-            return Path(link.read_text("utf-8").strip()).parent
-        return self.place.top or self.common_dir
+    @property
+    def _is_bare(self) -> bool:
+        return self.place.config.get("core.bare") == "true"
+
+    def _main_work_tree(self) -> Path:
+        if self.place.top and self.git_dir == self.common_dir:
+            return self.place.top
+        return self.common_dir.parent if self.common_dir.name == ".git" else self.common_dir
 
     def dirty(self) -> list[str]:
-        """The tracked files with uncommitted changes in this work tree."""
-        from git import Repo
+        """The tracked files of this work tree that differ from HEAD, in it or in the index."""
+        words = ("status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames")
+        out = plumbing.run(self.git_dir, *words, cwd=self._top(), extra=_NO_INDEX_WRITE)
+        return [decode(item[3:]) for item in out.split(b"\0") if item]
 
-        with Repo(self._top()) as repo:
-            changed = [*repo.index.diff(None), *repo.index.diff("HEAD")]
-            return sorted({str(diff.b_path or diff.a_path) for diff in changed})
+    def is_at(self, commit: str) -> bool:
+        """True where the index and the tracked files of this work tree are exactly the commit's."""
+        if self._lookup(commit) is None:
+            return False
+        words = ("diff", "--name-only", "--no-ext-diff", "--no-renames", commit)
+        return not any(
+            plumbing.run(self.git_dir, *words, *more, cwd=self._top(), extra=_NO_INDEX_WRITE)
+            for more in ((), ("--cached",))
+        )
+
+    def unfinished(self) -> str:
+        """What this work tree is in the middle of, such as a rebase; "" where it is not."""
+        return next((word for name, word in _UNFINISHED if (self.git_dir / name).exists()), "")
 
     def _top(self) -> Path:
         if self.place.top is None:
@@ -284,9 +333,13 @@ class Checkout:
         pack = render_pack(objects, self.algorithm)
         with plumbing.scratch_objects(self.common_dir.resolve() / "objects") as extra:
             plumbing.store_pack(self.git_dir, pack, extra)
-            return plumbing.run(
-                self.git_dir, "format-patch", *_MAIL_FORMAT, f"{base}..{tip}", extra=extra
-            )
+            mbox = self._plainly("format-patch", *_MAIL_FORMAT, f"{base}..{tip}", extra=extra)
+        return keep_line_ends(mbox)
+
+    def _plainly(self, *words: str, extra: Mapping[str, str] | None = None) -> bytes:
+        """What git prints whatever the user's settings, and without a work tree's attributes."""
+        extra = {**_PLAIN_SETTINGS, **(extra or {})}
+        return plumbing.run(self.git_dir, *words, cwd=self.git_dir, extra=extra)
 
     def move_branch(self, branch: str, new: str, old: str | None, why: str) -> None:
         """Move the branch, only if it still is where it was."""
@@ -320,6 +373,20 @@ class Checkout:
     def point_head(self, branch: str) -> None:
         """Make HEAD the branch."""
         plumbing.run(self.git_dir, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
+
+
+def _holds(git_dir: Path, branch: str) -> bool:
+    ref = encode(f"refs/heads/{branch}")
+    return (
+        _content(git_dir / "HEAD") == b"ref: " + ref
+        or ref in (_content(git_dir / f"rebase-{kind}/head-name") for kind in ("merge", "apply"))
+        or _content(git_dir / "BISECT_START") == encode(branch)
+    )
+
+
+def _content(path: Path) -> bytes:
+    """A small file of a git folder without its last newline, empty where there is none."""
+    return path.read_bytes().rstrip(b"\n") if path.is_file() else b""
 
 
 def _plain(text: str) -> str:

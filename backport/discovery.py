@@ -69,7 +69,8 @@ def _place(folder: Path, git_dir: Path) -> Place:
     elif config.get("core.worktree"):
         top = (git_dir / config["core.worktree"]).resolve()
     place = Place(git_dir, _common(git_dir), top, config)
-    _refuse_foreign_owner(place.shown, allowed)
+    for part in (place.shown, folder / ".git", git_dir):
+        _refuse_foreign_owner(part, place.shown, allowed)
     return place
 
 
@@ -87,17 +88,17 @@ def _config(git_dir: Path) -> tuple[dict[str, str], list[str]]:
     return config, allowed
 
 
-def _refuse_foreign_owner(shown: Path, allowed: list[str]) -> None:
-    """Refuse a repository of another user unless `safe.directory` allows it.
+def _refuse_foreign_owner(part: Path, shown: Path, allowed: list[str]) -> None:
+    """Refuse a repository of which another user owns a part, unless `safe.directory` allows it.
 
     Git makes the same check, but not when it is told where the git folder is.
     """
-    owner = shown.stat().st_uid
+    owner = part.lstat().st_uid if part.exists() else os.geteuid()
     if owner in (os.geteuid(), int(os.environ.get("SUDO_UID") or os.geteuid())):
         return
     if "*" in allowed or str(shown) in allowed:
         return
     raise EnvironmentProblem(
-        f"{shown}: dubious ownership: it belongs to another user (uid {owner}); allow it with "
+        f"{shown}: dubious ownership: {part} belongs to another user (uid {owner}); allow it with "
         f"`git config --global --add safe.directory {shown}`"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from backport.core.outcomes import (
@@ -114,8 +115,9 @@ def _more_alike(before: Entry | None, after: Entry) -> bool:
 
     Parsing every changed file would cost more than all the rest of a run.
     """
-    was, now = outline(before.data if before else b""), outline(after.data)
-    return any(count > max(1, was[key]) for key, count in now.items())
+    twice = {name: count for name, count in outline(after.data).items() if count > 1}
+    was = outline(before.data) if twice and before else Counter()
+    return any(count > was[name] for name, count in twice.items())
 
 
 def _last_line(found: tuple[Scope, ...], name: str) -> int:

@@ -63,16 +63,14 @@ def render_lock(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def compare_lock(file: str, text: str | None, now: Mapping[str, Any]) -> CheckResult:
+def compare_lock(file: str, text: str, now: Mapping[str, Any]) -> CheckResult:
     """Compare a run with its lock; a hunk that moved and a blob that changed are named."""
-    if text is None:
-        return CheckResult("lock", Status.NOT_RUN, note=f"there is no {file}; write it with --lock")
     import json
 
     try:
         then = json.loads(text)
         problems = _differences(then, now)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         problems = [f"is damaged ({error}); write it again with `backport apply --lock`"]
     findings = tuple(
         Finding(

@@ -10,6 +10,7 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from backport.core.paths import encode
@@ -36,6 +37,7 @@ def _hash(algorithm: str) -> Any:
     return hashlib.new(algorithm, usedforsecurity=False)
 
 
+@lru_cache(maxsize=128)
 def blob_id(data: bytes, algorithm: str = "sha1") -> str:
     """The id that git gives this content."""
     return GitObject("blob", data).id(algorithm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from backport.checkout import Checkout
@@ -105,6 +106,7 @@ def check_targets(
 def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
+    base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
     evaluation = evaluate(manifest, library.stacks, base)
     trees: list[str] = []
     objects: list[GitObject] = []
@@ -125,15 +127,14 @@ def _parity(options: Options) -> CheckResult:
 
 
 def _lock(library: Library, work: _Work, options: Options) -> CheckResult:
-    content = _lock_content(library, work)
-    path = library.root / work.manifest.source
-    file = path.with_suffix(".lock")
+    file = (library.root / work.manifest.source).with_suffix(".lock")
     shown = work.manifest.source.removesuffix(".toml") + ".lock"
     if options.lock:
-        note = f"{shown} is written by this run"
+        return CheckResult("lock", Status.NOT_RUN, note=f"{shown} is written by this run")
+    if not file.exists():
+        note = f"there is no {shown}; write it with --lock"
         return CheckResult("lock", Status.NOT_RUN, note=note)
-    text = file.read_text("utf-8") if file.exists() else None
-    return compare_lock(shown, text, content)
+    return compare_lock(shown, file.read_text("utf-8"), _lock_content(library, work))
 
 
 def _lock_content(library: Library, work: _Work) -> dict[str, object]:
@@ -210,7 +211,7 @@ def _leave_branch(
             "or give --checkout to update the work tree too"
         )
     if options.checkout:
-        _refuse_dirty(checkout, held)
+        _refuse_checkout(checkout, held, tip)
     if old != tip:
         checkout.store(objects)
     if options.checkout:
@@ -224,11 +225,17 @@ def _leave_branch(
     return "made" if old is None else f"moved from {old[:12]}"
 
 
-def _refuse_dirty(checkout: Checkout, held: object) -> None:
-    dirty = checkout.dirty()
+def _refuse_checkout(checkout: Checkout, held: Path | None, tip: str) -> None:
+    """Refuse what would mix with a person's own work; a run that was killed half-way may go on."""
     if held and str(held) != checkout.shown:
         raise EnvironmentProblem(f"the branch is checked out in another work tree, {held}")
-    if dirty:
+    unfinished = checkout.unfinished()
+    if unfinished:
+        raise EnvironmentProblem(
+            f"{checkout.shown} is in the middle of a {unfinished}; finish or abort it first"
+        )
+    dirty = checkout.dirty()
+    if dirty and not checkout.is_at(tip):
         listed = ", ".join(dirty[:5]) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
         raise EnvironmentProblem(
             f"{checkout.shown} has uncommitted changes in {listed}; commit or stash them first"
