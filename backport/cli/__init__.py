@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": "Prove that a branch is what applying gives.",
     "lint": "Check every file of the library.",
     "export": "Write a target's squashed commits as an mbox.",
+    "parity": "Compare fused paths with the paths they replace.",
     "import": "Write commits into the library as a stack's patches.",
 }
 
