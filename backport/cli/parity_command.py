@@ -25,6 +25,7 @@ from backport.cli.options import library_option, repo_option, target_option
 @repo_option
 @library_option
 @click.option("-v", "--verbose", is_flag=True, help="Tell every run and claim.")
+@click.option("--as-check", is_flag=True, hidden=True, help="Print one check as JSON, for apply.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     target: str,
@@ -34,6 +35,7 @@ def command(
     repo: str | None,
     root: str | None,
     verbose: bool,
+    as_check: bool,
     as_json: bool,
 ) -> int:
     """Compare the fused paths of a target's patched tree with the paths they replace.
@@ -55,7 +57,12 @@ def command(
         repository = choose(repo, [manifest], update)
     with repository:
         result = parity_target(library, manifest, repository, stack, device, boot)
-    if as_json:
+    if as_check:
+        from backport.parity import as_check as summed
+        from backport.report.machine import check_json
+
+        click.echo(json.dumps(check_json(summed(result))))
+    elif as_json:
         click.echo(json.dumps(as_content(manifest.name, result), indent=1))
     else:
         for line in as_lines(manifest.name, result, verbose):

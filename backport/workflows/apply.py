@@ -18,6 +18,7 @@ from backport.core.outcomes import CheckResult, StackOutcome, Status
 from backport.core.reports import StackReport, TargetReport, Verdict
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
+from backport.workflows.proving import prove
 from backport.workflows.verify import verify
 
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
@@ -57,7 +58,7 @@ def run_target(
     checks = [
         *work.evaluation.checks,
         *verify(work.base, work.evaluation, options.audit),
-        _parity(options),
+        prove(library, manifest, checkout, work.evaluation, options.parity),
         _lock(library, work, options),
     ]
     checks = list(accept(checks, manifest.accepts))
@@ -116,11 +117,6 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
             objects += made
         trees.append(tree)
     return _Work(manifest, commit, base, evaluation, trees, objects)
-
-
-def _parity(options: Options) -> CheckResult:
-    note = "no parity cases are in this version" if options.parity else "left out with --no-parity"
-    return CheckResult("parity", Status.NOT_RUN, note=note)
 
 
 # ---------------------------------------------------------------- lock
