@@ -209,15 +209,12 @@ def _modify(step: _Step) -> list[HunkResult]:
         return step.all(Outcome.CONFLICT, f"{old} is of another kind on the target")
     if file.renames and step.tree.entry(new) is not None:
         return _renamed_before(step, old, new, entry)
-    mode, mode_problem = new_mode(file, entry)
-    if mode_problem:
-        return step.all(Outcome.CONFLICT, mode_problem)
     data, results = _new_data(step, entry)
     if data is None:
         return results
     if file.renames and not file.copy:
         step.tree.changes[old] = None
-    step.tree.changes[new] = Entry(mode, data)
+    step.tree.changes[new] = Entry(new_mode(file, entry), data)
     return results
 
 

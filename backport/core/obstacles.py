@@ -41,10 +41,6 @@ def same_kind(mode: str, there: str) -> bool:
     return there not in (DIRECTORY, GITLINK) and links
 
 
-def new_mode(file: FilePatch, entry: Entry) -> tuple[str, str]:
-    """The new mode: the base's own unless the patch changes it."""
-    if file.old_mode == file.new_mode or not file.new_mode:
-        return entry.mode, ""
-    if entry.mode in (file.old_mode, file.new_mode):
-        return file.new_mode, ""
-    return "", f"the mode is {entry.mode}, not {file.old_mode}"
+def new_mode(file: FilePatch, entry: Entry) -> str:
+    """The mode that a file of the right kind gets: its own unless the patch changes it."""
+    return entry.mode if file.old_mode == file.new_mode else file.new_mode or entry.mode

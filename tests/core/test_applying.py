@@ -126,6 +126,16 @@ def test_a_hunk_does_not_rest_on_a_line_that_another_changes() -> None:
     assert conflict(diff("f", home, after), {"f": target})
 
 
+def test_a_hunk_s_own_line_says_nothing_in_a_text_that_is_not_the_patch_s() -> None:
+    twin = numbered(1, 9)
+    home = twin + "between\n" + twin
+    after = twin + "between\n" + twin.replace("line 5\n", "five\n")
+    change = diff("f", home, after, index=True)
+    assert applied(change, {"f": home}) == {"f": regular(after)}
+    moved_down = "one more line\n" * 10 + home  # the first twin stands where the second was
+    assert conflict(change, {"f": moved_down}).startswith("fits at lines 15, 25")
+
+
 def test_a_file_that_is_not_there_is_a_conflict_that_names_look_alikes() -> None:
     files = {
         "engine/selector.py": "",
@@ -566,6 +576,21 @@ def test_a_stack_is_taken_off_within_its_scope(before: str, after: str) -> None:
     assert already(change, {"m.py": both})
 
 
+def test_a_file_that_became_a_link_is_taken_off_in_the_other_order() -> None:
+    change = diff("f", "x\n", None) + diff("f", None, "there", mode="120000")
+    already(change, {"f": symlink("there")})
+
+
+def test_a_stack_that_removes_a_function_is_taken_off_again() -> None:
+    one = "import os\n\n\ndef f():\n    a = 1\n\n\ndef g():\n    pass\n\n\ndef h():\n    pass\n"
+    two = one.replace("def g():\n    pass\n\n\n", "")
+    three = two.replace("a = 1", "a = 2")
+    change = stack(diff("m.py", one, two, section="g"), diff("m.py", two, three, section="f"))
+    found = apply(change, tree({"m.py": "# top\n" + three}))
+    assert (outcomes(found), found.outcome) == ([Outcome.ALREADY] * 2, StackOutcome.ALREADY)
+    assert details(found)[0] == "the whole stack can be taken off the base again"
+
+
 def test_a_stack_of_new_functions_is_taken_off_again() -> None:
     one = "import os\n\n\ndef f():\n    pass\n"
     two = one + "\n\ndef g():\n    x = 1\n    y = 2\n    return x\n"
@@ -707,6 +732,6 @@ def test_with_entries_a_conflict_is_never_taken_for_a_stack_that_is_there() -> N
     final = middle.replace("a\nb\n", "a\nbetween\nb\n")
     change = stack(diff("f", HOME, middle), diff("f", middle, final), diff("g", HOME, TEN))
     result = apply(
-        change, tree({"f": "top\n" + final, "g": HOME}), Drop(*because(), entry_for(change, 2))
+        change, tree({"f": "top\n" + final, "g": TEN}), Drop(*because(), entry_for(change, 2))
     )
     assert (result.outcome, result.changes) == (StackOutcome.CONFLICT, {})

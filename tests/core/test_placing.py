@@ -395,6 +395,13 @@ def test_a_look_alike_does_not_get_what_the_true_place_has_already(after: str) -
     assert text == raw(target)
 
 
+def test_a_place_that_overlaps_the_result_is_no_place() -> None:
+    block = "a = 1\nb = 2\nc = 3\n"
+    change = hunk(block + block, block + "new\n" + block)
+    found, _ = put(change, block + "new\n" + block + block)
+    assert (found.outcome, found.candidates) == (Outcome.AMBIGUOUS, (4, 8))
+
+
 def test_removing_one_of_two_equal_blocks_is_no_look_alike() -> None:
     equal = "a = 1\nb = 2\nc = 3\nd = 4\n"
     home = "start\n" + equal + equal + "end\n"
@@ -440,6 +447,8 @@ def test_a_missing_final_newline_must_be_missing_on_the_target(before: str, afte
 
 def test_a_last_line_without_newline_is_not_found_inside_a_longer_one() -> None:
     assert put(hunk("a\nb", "a\nc"), "a\nbc\n")[0].outcome is Outcome.CONFLICT
+    assert put(hunk("a\nb", "x\nb"), "a\nbc\n")[0].outcome is Outcome.CONFLICT
+    assert put(hunk("a\nb", "x\nb"), "a\nbc", known=True)[0].outcome is Outcome.CONFLICT
 
 
 # ---------------------------------------------------------------- without context
