@@ -90,7 +90,7 @@ def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResu
             step = _Step(patch, file, ids, adaptations, overlay, before)
             hunks += _told(_apply_file(step), failed)
     outcome = _stack_outcome(hunks)
-    if outcome is StackOutcome.CONFLICT and not adaptations and _contained(stack, tree):
+    if outcome is StackOutcome.CONFLICT and not adaptations and _may_be_there(hunks, stack, tree):
         hunks = [_as_already(result) for result in hunks]
         outcome = StackOutcome.ALREADY
     changes = overlay.changes if outcome is StackOutcome.APPLIED else {}
@@ -336,6 +336,19 @@ def _place_replacement(
 
 
 # ---------------------------------------------------------------- already there
+
+
+def _may_be_there(hunks: list[HunkResult], stack: Stack, tree: Tree) -> bool:
+    """True where the whole stack stands already, though not every hunk alone can tell.
+
+    Where lines that a hunk removes still stand, its result may stand elsewhere by
+    chance, and the stack is not there.
+    """
+    undone = any(
+        (hunk.outcome.placed or hunk.outcome is Outcome.AMBIGUOUS) and not hunk.inserts
+        for hunk in hunks
+    )
+    return not undone and _contained(stack, tree)
 
 
 def _contained(stack: Stack, tree: Tree) -> bool:

@@ -368,6 +368,24 @@ def test_a_stack_that_is_there_already_is_clean_and_makes_no_commit(
     assert world.repo.tip() == world.repo.git("rev-parse", "v1.0.0^{commit}")
 
 
+def test_a_result_that_stands_elsewhere_does_not_make_an_ambiguous_hunk_there_already(
+    world: World, shell: Shell
+) -> None:
+    block = b"job:\n  label: gpu\n  memory: %d\n  timeout: 45\n  retry: no\n  queue: a\n"
+    first = block % 8 + block % 24
+    world.repo.commit("Jobs\n", {"jobs": first + block % 16 + b"end\n"})
+    world.repo.git("tag", "-f", "v1.0.0")
+    world.repo.commit("More memory\n", {"jobs": first + block % 24 + b"end\n"})
+    world.library.stack("cache", patches(world.repo, "v1.0.0"))
+    (world.library.root / "patches/cache/p2.patch").unlink()
+    world.repo.git("reset", "-q", "--hard", "v1.0.0")
+    world.repo.commit("Another job\n", {"jobs": first + (block % 16) * 2 + b"end\n"})
+    world.repo.git("tag", "-f", "v1.0.0")
+    done = shell(*world.words("apply"))
+    assert (done.code, verdict(done)) == (1, "conflict")
+    assert "fits at lines 15, 21" in done.out
+
+
 def test_a_stack_that_is_there_in_part_says_which_part(world: World, shell: Shell) -> None:
     world.repo.commit("The cache\n", {"engine/cache.py": b"class Cache(dict):\n    pass\n"})
     world.repo.git("tag", "-f", "v1.0.0")
