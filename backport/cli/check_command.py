@@ -14,9 +14,18 @@ from backport.cli.options import library_option, output_options, repo_option, ve
     "targets",
     multiple=True,
     metavar="TARGET",
-    help="A manifest; may be given several times.",
+    help="A manifest, or a glob such as 'moreh/*'; may be given several times.",
 )
 @click.option("--all", "every", is_flag=True, help="Every manifest of the library.")
+@click.option(
+    "--out",
+    "outs",
+    multiple=True,
+    metavar="FORMAT[=PATH]",
+    help="Also write json, junit, sarif, github, buildkite, markdown, html or text; repeatable.",
+)
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes [one a core].")
+@click.option("--no-cache", is_flag=True, help="Work everything out again; keep nothing.")
 @repo_option
 @library_option
 @verify_options
@@ -24,6 +33,9 @@ from backport.cli.options import library_option, output_options, repo_option, ve
 def command(
     targets: tuple[str, ...],
     every: bool,
+    outs: tuple[str, ...],
+    jobs: int | None,
+    no_cache: bool,
     repo: str | None,
     root: str | None,
     no_audit: bool,
@@ -32,32 +44,43 @@ def command(
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """Find out what apply would give for one, several or all targets; write nothing."""
-    from backport.cli.screen import progress, show_report
-    from backport.core.reports import Report
-    from backport.errors import BadInput
-    from backport.library import find_root, load
-    from backport.workflows.apply import Options, check_targets
-    from backport.workflows.repositories import choose
+    """Find out what apply would give for one, several or all targets; write nothing to git.
 
-    if every == bool(targets):
-        raise BadInput("give --target TARGET (several times if need be) or --all")
+    Every target is told, even when one fails. Results are kept beside the repository
+    and used again while nothing that they depend on has changed.
+    """
+    from backport.cache import ResultCache
+    from backport.cli.screen import counting, progress, show_report
+    from backport.library import find_root, load
+    from backport.workflows.apply import Options
+    from backport.workflows.checking import check_targets, select
+    from backport.workflows.history import record
+    from backport.workflows.outputs import parse_out, write_outs
+    from backport.workflows.repositories import choose_reader
+
+    wanted = [parse_out(word) for word in outs]
     library = load(find_root(root))
-    named = [library.manifest(target) for target in targets]
-    manifests = list(library.manifests.values()) if every else named
-    if not manifests:
-        raise BadInput(f"{library.root}: the library has no manifests")
+    manifests = select(library, targets, every)
     options = Options(write=False, audit=not no_audit, parity=not no_parity)
     with progress() as update:
-        repository = choose(repo, manifests, update)
-    with repository, progress() as update:
-        count = len(manifests)
-        done: list[str] = []
-
-        def step(name: str) -> None:
-            done.append(name)
-            update("targets", len(done), count)
-
-        report = Report(tuple(check_targets(library, manifests, repository, options, step)))
-    show_report(report, as_json, quiet, verbose)
+        reader = choose_reader(repo, manifests, update)
+    with reader:
+        cache = None if no_cache else ResultCache.beside(reader.common_dir)
+        with counting("targets") as told:
+            report = check_targets(
+                library,
+                manifests,
+                reader,
+                options,
+                cache=cache,
+                jobs=jobs,
+                told=told,
+            )
+        if cache:
+            record(reader.common_dir, report)
+    printed = write_outs(wanted, report)
+    for text in printed:
+        click.echo(text, nl=False)
+    if as_json or not printed:
+        show_report(report, as_json, quiet, verbose)
     return report.exit_code

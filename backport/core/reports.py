@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -27,6 +28,35 @@ class StackReport:
 
 
 @dataclass(frozen=True, slots=True)
+class HunkText:
+    """A hunk's own lines with their signs, and the target's lines where it should have gone.
+
+    `start` is the hunk's first line in the file that its patch was made on, `found`
+    the target's lines from `line` on, where the hunk has no place of its own there.
+    """
+
+    lines: tuple[str, ...] = ()
+    start: int = 0
+    line: int = 0
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StackHead:
+    """What a stack is, for a reader of the report who has no library at hand."""
+
+    name: str
+    title: str = ""
+    kind: str = ""
+    home: str = ""
+    digest: str = ""
+    upstream: str = ""
+    state: str = ""
+    retire: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TargetReport:
     """One target: the base it was tried on, its stacks, its checks, and the resulting tree."""
 
@@ -39,6 +69,7 @@ class TargetReport:
     error: str = ""
     repository: str = ""
     did: str = ""  # what was done to the branch, in words
+    texts: Mapping[str, HunkText] = field(default_factory=dict)  # by hunk id
 
     @property
     def verdict(self) -> Verdict:
@@ -54,9 +85,10 @@ class TargetReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every target of one run."""
+    """Every target of one run, and the stacks that it knows."""
 
     targets: tuple[TargetReport, ...] = field(default_factory=tuple)
+    stacks: tuple[StackHead, ...] = ()
 
     @property
     def exit_code(self) -> int:

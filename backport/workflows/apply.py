@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.accepting import accept
 from backport.core.evaluating import Evaluation, evaluate
@@ -18,6 +17,9 @@ from backport.core.reports import StackReport, TargetReport, Verdict
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
 from backport.workflows.verify import verify
+
+if TYPE_CHECKING:
+    from backport.checkout import Checkout
 
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
 
@@ -32,6 +34,17 @@ class Options:
     checkout: bool = False
     force: bool = False
     lock: bool = False
+
+
+class Repository(Protocol):
+    """What finding out needs of a repository."""
+
+    @property
+    def shown(self) -> str: ...
+
+    def base(self, name: str) -> str: ...
+
+    def tree(self, commit: str) -> CommitTree: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +67,24 @@ def run_target(
     library: Library, manifest: Manifest, checkout: Checkout, options: Options
 ) -> TargetReport:
     """One target: evaluated, verified, and with `options.write` left as a branch if it is clean."""
-    work = _compute(library, manifest, checkout)
+    work, report = _judge(library, manifest, checkout, options)
+    if not options.write or report.verdict is not Verdict.CLEAN:
+        return report
+    return _write(library, checkout, options, work, report)
+
+
+def check_target(
+    library: Library, manifest: Manifest, repository: Repository, options: Options
+) -> tuple[TargetReport, Evaluation, CommitTree]:
+    """One target as `apply` would find it, with what it was made of; writes nothing."""
+    work, report = _judge(library, manifest, repository, options)
+    return report, work.evaluation, work.base
+
+
+def _judge(
+    library: Library, manifest: Manifest, repository: Repository, options: Options
+) -> tuple[_Work, TargetReport]:
+    work = _compute(library, manifest, repository)
     checks = [
         *work.evaluation.checks,
         *verify(work.base, work.evaluation, options.audit),
@@ -70,11 +100,9 @@ def run_target(
         None if conflict else work.tree,
         tuple(StackReport(result) for result in work.evaluation.results),
         tuple(checks),
-        repository=checkout.shown,
+        repository=repository.shown,
     )
-    if not options.write or report.verdict is not Verdict.CLEAN:
-        return report
-    return _write(library, checkout, options, work, report)
+    return work, report
 
 
 def try_target(
@@ -89,24 +117,9 @@ def try_target(
         )
 
 
-def check_targets(
-    library: Library,
-    manifests: list[Manifest],
-    checkout: Checkout,
-    options: Options,
-    progress: Callable[[str], None],
-) -> list[TargetReport]:
-    """Every target in turn; one that fails does not keep the others from being told."""
-    out = []
-    for manifest in manifests:
-        progress(manifest.name)
-        out.append(try_target(library, manifest, checkout, options))
-    return out
-
-
-def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
-    commit = checkout.base(manifest.base)
-    base = checkout.tree(commit)
+def _compute(library: Library, manifest: Manifest, repository: Repository) -> _Work:
+    commit = repository.base(manifest.base)
+    base = repository.tree(commit)
     evaluation = evaluate(manifest, library.stacks, base)
     trees: list[str] = []
     objects: list[GitObject] = []

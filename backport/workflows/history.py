@@ -1,0 +1,50 @@
+"""The last result of every target of a repository, and the one before something changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from backport.cache import read_values, state_folder, write_values
+from backport.core.reports import Report, StackHead, TargetReport
+from backport.report.changes import changes
+from backport.report.machine import report_values
+from backport.report.reading import NotAReport, parse_report
+
+
+def record(common_dir: Path, report: Report) -> None:
+    """Note the report's targets as the last result; targets that were not checked stay."""
+    folder = state_folder(common_dir) / "history"
+    last = _read(folder / "last.json")
+    joined = join([last, report]) if last else report
+    if last and changes(last, joined):
+        write_values(folder / "before.json", report_values(last))
+    write_values(folder / "last.json", report_values(joined))
+
+
+def last_result(common_dir: Path) -> Report | None:
+    """What the last checks said, or None where there were none."""
+    return _read(state_folder(common_dir) / "history" / "last.json")
+
+
+def result_before(common_dir: Path) -> Report | None:
+    """The result before the last change, or None."""
+    return _read(state_folder(common_dir) / "history" / "before.json")
+
+
+def join(reports: list[Report]) -> Report:
+    """The targets and stacks of all reports; where two tell of one, the later counts."""
+    targets: dict[str, TargetReport] = {}
+    heads: dict[str, StackHead] = {}
+    for report in reports:
+        targets.update((target.target, target) for target in report.targets)
+        heads.update((head.name, head) for head in report.stacks)
+    return Report(tuple(targets.values()), tuple(heads.values()))
+
+
+def _read(path: Path) -> Report | None:
+    values = read_values(path)
+    try:
+        return parse_report(json.dumps(values)) if values else None
+    except NotAReport:
+        return None
