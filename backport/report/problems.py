@@ -93,7 +93,7 @@ def _hunk(target: TargetReport, hunk: HunkResult, code: str, severity: Severity)
         hunk.line or next(iter(hunk.candidates), 0),
         source,
         line,
-        mend="write the entry below into the target's manifest, or mend the patch",
+        mend="complete this entry in the target's manifest, or mend the patch",
         paste=tuple(paste_block(hunk)),
         text=target.texts.get(str(hunk.id)),
     )

@@ -58,4 +58,4 @@ def _line(problem: Problem) -> str:
 
 
 def _mend(problem: Problem) -> str:
-    return f'<p class="mend">{text(problem.mend)}</p>' if problem.mend else ""
+    return f'<p class="mend">{text(problem.mend)}</p>' if problem.mend and not problem.paste else ""

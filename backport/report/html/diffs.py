@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
     left: Side
     right: Side
-    same: bool = False
+    kind: str = ""  # "same" on both sides, or "around" what is compared
 
 
 def change(hunk: HunkResult, shown: HunkText) -> str:
@@ -52,7 +52,7 @@ def _sides(lines: Sequence[str], start: int) -> Iterator[Row]:
         else:
             yield from (Row(left, right) for left, right in zip_longest(removed, added))
             removed, added = [], []
-            yield Row((old, line[1:]), (new, line[1:]), same=True)
+            yield Row((old, line[1:]), (new, line[1:]), "same")
             old, new = old + 1, new + 1
 
 
@@ -63,12 +63,13 @@ def _aligned(left: list[str], first: int, right: list[str], start: int) -> Itera
         lefts = [(first + n, left[n]) for n in range(i, i_end)]
         rights = [(start + n, right[n]) for n in range(j, j_end)]
         for pair in zip_longest(lefts, rights):
-            yield Row(*pair, same=tag == "equal")
+            around = tag == "insert" and (i == 0 or i_end == len(left))
+            yield Row(*pair, "same" if tag == "equal" else "around" if around else "")
 
 
 def _table(left: str, right: str, rows: Iterable[Row]) -> str:
     body = list(rows)
-    if body and body[-1].same and not (body[-1].left or (0, ""))[1]:
+    if body and body[-1].kind and not (body[-1].left or (0, ""))[1]:
         body.pop()  # the row that closed the last run
     columns = '<colgroup><col class="n"><col><col class="n"><col></colgroup>'
     head = f"{columns}<thead><tr><th colspan=2>{text(left)}<th colspan=2>{text(right)}</thead>"
@@ -79,7 +80,7 @@ def _table(left: str, right: str, rows: Iterable[Row]) -> str:
 
 
 def _row(row: Row) -> str:
-    css = ' class="same"' if row.same else ""
+    css = f' class="{row.kind}"' if row.kind else ""
     return f"<tr{css}>{_cell(row.left, 'old')}{_cell(row.right, 'new')}"
 
 

@@ -126,7 +126,7 @@ def _cell(report: Report, name: str, row: int, at: int, look: Look) -> str:
     if entry is None:
         return f'<td><span class="cell {look.css}">{sign}</span>'
     failed = sum(hunk.outcome.failed for hunk in entry.result.hunks)
-    more = f"{failed} of {len(entry.result.hunks)}" if failed else ""
+    more = f"{failed}/{len(entry.result.hunks)}" if failed else ""
     tip = text(entry.result.reason or f"{len(entry.result.hunks)} hunks")
     return (
         f'<td><a class="cell {look.css}" href="#{anchor(row, at)}" title="{tip}" '
