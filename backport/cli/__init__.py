@@ -19,6 +19,7 @@ COMMANDS = {
     "apply": "Apply a target's stacks and leave its branch.",
     "check": "Find out what apply would give; write nothing.",
     "status": "Show the matrix of stacks and targets.",
+    "scan": "Find the commits of a history that broke or repaired a stack.",
     "show": "Show a stack's hunks and where each one landed.",
     "verify": "Prove that a branch is what applying gives.",
     "lint": "Check every file of the library.",

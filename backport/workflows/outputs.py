@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.reports import Report
 from backport.core.tables import nearest
@@ -16,7 +16,11 @@ from backport.report.buildkite import CONTEXT, Buildkite
 from backport.report.github import GitHub
 from backport.report.outputs import FORMATS, rendered
 
+if TYPE_CHECKING:
+    from backport.workflows.scan import Scan
+
 STDOUT = "-"
+SCAN_FORMATS = ("json", "html", "text")
 
 
 class Out(NamedTuple):
@@ -95,3 +99,24 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write_scan(words: Sequence[str], found: Scan) -> None:
+    """Write a scan as `FORMAT=PATH` asks; raises BadInput for another format."""
+    for word in words:
+        name, _, path = word.partition("=")
+        if name not in SCAN_FORMATS or not path:
+            raise BadInput(f"--out {word}: write one of {', '.join(SCAN_FORMATS)}, = and a path")
+        _write(Path(path), _scan_text(name, found))
+
+
+def _scan_text(name: str, found: Scan) -> str:
+    from backport.report import timeline
+    from backport.report.html.timeline import as_html
+
+    ends = found.start, found.end, found.histories
+    if name == "json":
+        return timeline.as_json(*ends, found.judged, found.known, found.note)
+    return (
+        as_html(*ends, found.note) if name == "html" else timeline.as_text(*ends, note=found.note)
+    )
