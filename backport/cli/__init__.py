@@ -20,6 +20,8 @@ COMMANDS = {
     "check": "Find out what apply would give; write nothing.",
     "status": "Show the matrix of stacks and targets.",
     "scan": "Find the commits of a history that broke or repaired a stack.",
+    "report": "Join the reports of a CI's shards.",
+    "ci": "Print a pipeline for GitHub Actions or Buildkite.",
     "show": "Show a stack's hunks and where each one landed.",
     "verify": "Prove that a branch is what applying gives.",
     "lint": "Check every file of the library.",

@@ -18,6 +18,9 @@ from backport.cli.options import library_option, output_options, repo_option, ve
 )
 @click.option("--all", "every", is_flag=True, help="Every manifest of the library.")
 @click.option(
+    "--stack", "stacks", multiple=True, metavar="STACK", help="Report these stacks alone."
+)
+@click.option(
     "--out",
     "outs",
     multiple=True,
@@ -33,6 +36,7 @@ from backport.cli.options import library_option, output_options, repo_option, ve
 def command(
     targets: tuple[str, ...],
     every: bool,
+    stacks: tuple[str, ...],
     outs: tuple[str, ...],
     jobs: int | None,
     no_cache: bool,
@@ -52,6 +56,7 @@ def command(
     from backport.cache import ResultCache
     from backport.cli.screen import counting, progress, show_report
     from backport.library import find_root, load
+    from backport.report.merging import only
     from backport.workflows.apply import Options
     from backport.workflows.checking import check_targets, select
     from backport.workflows.history import record
@@ -61,6 +66,7 @@ def command(
     wanted = [parse_out(word) for word in outs]
     library = load(find_root(root))
     manifests = select(library, targets, every)
+    shown = [library.stack(name).name for name in stacks]
     options = Options(write=False, audit=not no_audit, parity=not no_parity)
     with progress() as update:
         reader = choose_reader(repo, manifests, update)
@@ -78,6 +84,7 @@ def command(
             )
         if cache:
             record(reader.common_dir, report)
+    report = only(report, shown) if shown else report
     printed = write_outs(wanted, report)
     for text in printed:
         click.echo(text, nl=False)

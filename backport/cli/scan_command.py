@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import TYPE_CHECKING
 
 import click
@@ -55,14 +56,8 @@ def command(
     its files. Exit status 1 where a stack is in conflict at the end of the range. With
     --bisect-run: 0 good, 1 in conflict, 125 cannot be told, 128 for a wrong call.
     """
-    from backport.errors import BackportError
-
-    try:
-        if bisect_run:
-            return _bisect(names, every, span, no_cache, repo, root)
-    except BackportError as error:
-        click.echo(f"backport: error: {error}", err=True)
-        return ABORT
+    if bisect_run:
+        return _bisect_safely(names, every, span, no_cache, repo, root)
     found = _scan(names, every, span, jobs, no_cache, repo, root)
     return _show(found, outs, verbose, as_json)
 
@@ -73,6 +68,27 @@ def _stacks(library: Library, names: tuple[str, ...], every: bool) -> list[Stack
     if every == bool(names):
         raise BadInput("give --stack STACK (several times if need be) or --all")
     return list(library.stacks.values()) if every else [library.stack(name) for name in names]
+
+
+def _bisect_safely(
+    names: tuple[str, ...],
+    every: bool,
+    span: str | None,
+    no_cache: bool,
+    repo: str | None,
+    root: str | None,
+) -> int:
+    """Whatever goes wrong around the question must not count as a bad commit."""
+    from backport.core.display import visible
+    from backport.errors import BackportError
+
+    try:
+        return _bisect(names, every, span, no_cache, repo, root)
+    except BackportError as error:
+        click.echo(visible(f"backport: error: {error}"), err=True)
+    except Exception:  # noqa: BLE001 - Python's own exit status 1 would mean a bad commit
+        traceback.print_exc()
+    return ABORT
 
 
 def _bisect(

@@ -343,6 +343,7 @@ def test_git_bisect_finds_the_commit_that_broke_it(
     tree = tmp_path / "tree"
     git(story.repo, "worktree", "add", "-q", "--detach", str(tree), "main")
     words = [sys.executable, "-m", "backport", "scan", "--all", "--bisect-run"]
-    git(tree, "bisect", "start", broke.id, "start")
-    said = git(tree, "bisect", "run", *words, "--root", str(story.root))
+    said = git(tree, "bisect", "start", broke.id, "start")
+    if "is the first bad commit" not in said:  # git knows it already where nothing lies between
+        said = git(tree, "bisect", "run", *words, "--root", str(story.root))
     assert f"{broke.id} is the first bad commit" in said
