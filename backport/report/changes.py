@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backport.core.outcomes import StackOutcome
@@ -9,6 +10,7 @@ from backport.core.reports import Report, StackReport, TargetReport
 from backport.report.matrix import cell
 
 BROKEN, CONTAINED, REPAIRED, OTHER = "newly broken", "newly contained", "repaired", "changed"
+ABSENT = "not there"
 ORDER = (BROKEN, REPAIRED, CONTAINED, OTHER)
 _BAD = frozenset({"conflict", "error", "failed", "stale"})
 
@@ -31,15 +33,24 @@ class Change:
 
 
 def changes(before: Report, now: Report) -> list[Change]:
-    """Every cell and verdict that differs; targets that only one result has are left out."""
+    """Every cell and verdict that differs; a target that was not there before counts as one."""
     olds = {target.target: target for target in before.targets}
-    found = [
-        change
-        for target in now.targets
-        if target.target in olds
-        for change in _target(olds[target.target], target)
-    ]
+    found: list[Change] = []
+    for target in now.targets:
+        old = olds.get(target.target)
+        found += _target(old, target) if old else [_new(target)]
     return sorted(found, key=lambda change: ORDER.index(change.kind))
+
+
+def _new(target: TargetReport) -> Change:
+    verdict = str(target.verdict)
+    return Change(_kind(ABSENT, verdict), target.target, "", ABSENT, verdict, _whole(target))
+
+
+def counted(found: Sequence[Change]) -> str:
+    """How many changes there are of each kind, the worst first."""
+    kinds = [change.kind for change in found]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in ORDER if kind in kinds)
 
 
 def _target(before: TargetReport, now: TargetReport) -> list[Change]:
