@@ -56,10 +56,9 @@ def command(
     from backport.cache import ResultCache
     from backport.cli.screen import counting, progress, show_report
     from backport.library import find_root, load
-    from backport.report.merging import only
-    from backport.workflows.apply import Options
-    from backport.workflows.checking import check_targets, select
+    from backport.workflows.checking import check_targets, mark_of, select
     from backport.workflows.history import record
+    from backport.workflows.options import Options
     from backport.workflows.outputs import parse_out, write_outs
     from backport.workflows.repositories import choose_reader
 
@@ -71,6 +70,7 @@ def command(
     with progress() as update:
         reader = choose_reader(repo, manifests, update)
     with reader:
+        keys: list[str] = []
         cache = None if no_cache else ResultCache.beside(reader.common_dir)
         with counting("targets") as told:
             report = check_targets(
@@ -81,10 +81,14 @@ def command(
                 cache=cache,
                 jobs=jobs,
                 told=told,
+                keys=keys,
             )
         if cache:
-            record(reader.common_dir, report)
-    report = only(report, shown) if shown else report
+            record(reader.common_dir, report, mark_of(keys, library))
+    if shown:
+        from backport.report.merging import only
+
+        report = only(report, shown)
     printed = write_outs(wanted, report)
     for text in printed:
         click.echo(text, nl=False)

@@ -16,24 +16,13 @@ from backport.core.outcomes import CheckResult, StackOutcome, Status
 from backport.core.reports import StackReport, TargetReport, Verdict
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
+from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
 from backport.workflows.verify import verify
 
 if TYPE_CHECKING:
     from backport.checkout import Checkout
 
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a person asked for; `write` is False for `check` and dry runs."""
-
-    write: bool = True
-    audit: bool = True
-    parity: bool = True
-    checkout: bool = False
-    force: bool = False
-    lock: bool = False
 
 
 class Repository(Protocol):

@@ -24,8 +24,7 @@ from backport.library import Library
 from backport.reader import Reader
 from backport.report.machine import target_values
 from backport.report.reading import target_of
-from backport.workflows.apply import Options, check_target
-from backport.workflows.texts import hunk_texts
+from backport.workflows.options import Options
 from backport.workflows.workers import Died, Workers, usable_cores
 
 Told = Callable[[int, int], None]  # how many targets are done, of how many
@@ -85,8 +84,12 @@ def check_targets(
     cache: ResultCache | None = None,
     jobs: int | None = None,
     told: Told = lambda done, total: None,
+    keys: list[str] | None = None,
 ) -> Report:
-    """Every target's report, in the order asked; one that fails keeps none from being told."""
+    """Every target's report, in the order asked; one that fails keeps none from being told.
+
+    What each result is kept under is added to `keys` ("" where it cannot be kept).
+    """
     identity = tool_identity() if cache else ""
     plans = [_plan(library, manifest, reader, options, cache, identity) for manifest in manifests]
     done = {plan.manifest.name: plan.known for plan in plans if plan.known}
@@ -109,9 +112,17 @@ def check_targets(
             told(len(done), len(plans))
             if cache and plan.key and _keepable(done[plan.manifest.name]):
                 cache.write(plan.key, values)
+    if keys is not None:
+        keys += [plan.key if _keepable(done[plan.manifest.name]) else "" for plan in plans]
     if cache and cold:
         cache.prune()
     return Report(tuple(done[plan.manifest.name] for plan in plans), heads(library.stacks))
+
+
+def mark_of(keys: Sequence[str], library: Library) -> str:
+    """A name for the whole result, or "" where a part of it cannot be kept."""
+    titles = [f"{stack.name} {stack.title} {stack.state}" for stack in heads(library.stacks)]
+    return digest([*keys, *titles]) if all(keys) else ""
 
 
 def heads(stacks: Mapping[str, Stack]) -> tuple[StackHead, ...]:
@@ -136,6 +147,9 @@ def heads(stacks: Mapping[str, Stack]) -> tuple[StackHead, ...]:
 
 
 def _try(library: Library, plan: _Plan, reader: Reader, options: Options) -> dict[str, Any]:
+    from backport.workflows.apply import check_target  # what is known already needs neither
+    from backport.workflows.texts import hunk_texts
+
     manifest = plan.manifest
     try:
         report, evaluation, base = check_target(library, manifest, reader, options)

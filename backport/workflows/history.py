@@ -12,14 +12,22 @@ from backport.report.machine import report_values
 from backport.report.reading import NotAReport, parse_report
 
 
-def record(common_dir: Path, report: Report) -> None:
-    """Note the report's targets as the last result; targets that were not checked stay."""
+def record(common_dir: Path, report: Report, mark: str = "") -> None:
+    """Note the report's targets as the last result; targets that were not checked stay.
+
+    `mark` names what the report was made of: the same mark twice is the same result.
+    """
     folder = state_folder(common_dir) / "history"
+    values = read_values(folder / "mark.json")
+    if mark and values == {"mark": mark}:
+        return
+    write_values(folder / "mark.json", {})  # until the new result stands
     last = _read(folder / "last.json")
     joined = join([last, report]) if last else report
     if last and changes(last, joined):
         write_values(folder / "before.json", report_values(last))
-    write_values(folder / "last.json", report_values(joined))
+    if write_values(folder / "last.json", report_values(joined)) and mark:
+        write_values(folder / "mark.json", {"mark": mark})
 
 
 def last_result(common_dir: Path) -> Report | None:

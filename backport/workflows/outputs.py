@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from backport.core.reports import Report
 from backport.core.tables import nearest
 from backport.errors import BadInput, EnvironmentProblem
-from backport.report.buildkite import CONTEXT, Buildkite
-from backport.report.github import GitHub
 from backport.report.outputs import FORMATS, rendered
 
 if TYPE_CHECKING:
+    from backport.report.buildkite import Buildkite
     from backport.workflows.scan import Scan
 
 STDOUT = "-"
@@ -59,6 +58,11 @@ def write_outs(
 
 def _told(found: object, environ: Mapping[str, str]) -> str:
     """The text to write, once the CI has been told the rest."""
+    if isinstance(found, str):
+        return found
+    from backport.report.buildkite import Buildkite
+    from backport.report.github import GitHub
+
     if isinstance(found, GitHub):
         _append(environ.get("GITHUB_STEP_SUMMARY"), found.summary)
         _append(environ.get("GITHUB_OUTPUT"), found.outputs)
@@ -71,6 +75,8 @@ def _told(found: object, environ: Mapping[str, str]) -> str:
 
 def annotate(found: Buildkite, environ: Mapping[str, str]) -> bool:
     """Put the annotation on the build; False where no agent is at hand."""
+    from backport.report.buildkite import CONTEXT
+
     agent = shutil.which("buildkite-agent", path=environ.get("PATH"))
     if not environ.get("BUILDKITE") or agent is None:
         return False

@@ -16,9 +16,9 @@ from backport.errors import BackportError, BadInput
 from backport.library import Library, load
 from backport.reader import Reader
 from backport.report.reading import NotAReport, parse_report
-from backport.workflows.apply import Options
 from backport.workflows.checking import check_targets
 from backport.workflows.history import last_result
+from backport.workflows.options import Options
 
 LAST = "last"
 OPTIONS = Options(write=False, parity=False)  # what `check` does by default, without GPUs

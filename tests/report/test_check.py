@@ -18,7 +18,7 @@ from backport.core.reports import Report, TargetReport, Verdict
 from backport.errors import BadInput
 from backport.library import load
 from backport.reader import Reader
-from backport.workflows import checking
+from backport.workflows import apply, checking
 from backport.workflows.apply import Options, check_target
 from backport.workflows.checking import check_targets, select
 from backport.workflows.workers import Died, Workers
@@ -108,7 +108,7 @@ def test_a_bug_in_one_target_is_told_beside_the_others(
             raise ZeroDivisionError
         return check_target(library, manifest, reader, options)
 
-    monkeypatch.setattr(checking, "check_target", broken)
+    monkeypatch.setattr(apply, "check_target", broken)
     found = check(world)
     assert "ZeroDivisionError" in of(found, "team/v1.1.0").error
     assert of(found, "team/v1.4.0").verdict is Verdict.CLEAN
@@ -124,7 +124,7 @@ def test_a_process_that_is_killed_costs_its_own_target_only(
             os.kill(os.getpid(), signal.SIGKILL)
         return check_target(library, manifest, reader, options)
 
-    monkeypatch.setattr(checking, "check_target", dying)
+    monkeypatch.setattr(apply, "check_target", dying)
     found = check(world, jobs=2)
     assert "ended" in of(found, "team/v1.1.0").error
     others = [target for target in found.targets if target.target != "team/v1.1.0"]
@@ -165,7 +165,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(manifest.name)
         return check_target(library, manifest, reader, options)
 
-    monkeypatch.setattr(checking, "check_target", counting)
+    monkeypatch.setattr(apply, "check_target", counting)
     return seen
 
 

@@ -1,0 +1,1 @@
+"""Measurements, started by hand; they print figures and never a verdict."""
