@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from backport.core.manifests import Manifest
 from backport.errors import BackportError, EnvironmentProblem
 from backport.reader import Reader
-from backport.sources import PROJECT, Progress, cache_dir
 
 if TYPE_CHECKING:
     from backport.checkout import Checkout
+    from backport.sources import Progress
 
-MARKER = f"{PROJECT}/__init__.py"
+MARKER = "vllm/__init__.py"  # what tells a checkout of the project from any other
 
 
 def choose(given: str | None, manifests: list[Manifest], progress: Progress) -> Checkout:
@@ -82,6 +82,8 @@ def _reader_around(folder: Path) -> Reader | None:
 
 
 def _cached_reader(bases: list[str], progress: Progress) -> Reader:
+    from backport.sources import PROJECT, cache_dir
+
     path = cache_dir() / f"{PROJECT}.git"
     reader = Reader.open(path) if path.is_dir() else None
     missing = [base for base in dict.fromkeys(bases) if not (reader and reader.commit_id(base))]
