@@ -54,12 +54,13 @@ def command(
     and used again while nothing that they depend on has changed.
     """
     from backport.cache import ResultCache
-    from backport.cli.screen import counting, progress, show_report
+    from backport.cli.outputs import tell
+    from backport.cli.screen import counting, progress
     from backport.library import find_root, load
-    from backport.workflows.checking import check_targets, mark_of, select
-    from backport.workflows.history import record
+    from backport.workflows.checking import select
+    from backport.workflows.history import check_and_record
     from backport.workflows.options import Options
-    from backport.workflows.outputs import parse_out, write_outs
+    from backport.workflows.outputs import parse_out
     from backport.workflows.repositories import choose_reader
 
     wanted = [parse_out(word) for word in outs]
@@ -69,29 +70,11 @@ def command(
     options = Options(write=False, audit=not no_audit, parity=not no_parity)
     with progress() as update:
         reader = choose_reader(repo, manifests, update)
-    with reader:
-        keys: list[str] = []
+    with reader, counting("targets") as told:
         cache = None if no_cache else ResultCache.beside(reader.common_dir)
-        with counting("targets") as told:
-            report = check_targets(
-                library,
-                manifests,
-                reader,
-                options,
-                cache=cache,
-                jobs=jobs,
-                told=told,
-                keys=keys,
-            )
-        if cache:
-            record(reader.common_dir, report, mark_of(keys, library))
+        report = check_and_record(library, manifests, reader, options, cache, jobs, told)
     if shown:
         from backport.report.merging import only
 
         report = only(report, shown)
-    printed = write_outs(wanted, report)
-    for text in printed:
-        click.echo(text, nl=False)
-    if as_json or not printed:
-        show_report(report, as_json, quiet, verbose)
-    return report.exit_code
+    return tell(report, wanted, as_json, quiet, verbose)

@@ -37,22 +37,17 @@ def merge(
     verbose: bool,
 ) -> int:
     """Join the reports of shards, and exit as one `check` of everything would."""
-    from backport.cli.screen import show_report
+    from backport.cli.outputs import tell
     from backport.library import find_root, load
     from backport.report.merging import merged
-    from backport.workflows.outputs import parse_out, write_outs
+    from backport.workflows.outputs import parse_out
     from backport.workflows.pipelines import expected
 
     wanted = [parse_out(word) for word in outs]
     reports = [_read(file) for file in files]
     pairs = expected(list(load(find_root(root)).manifests.values())) if complete else ()
     report = merged(reports, pairs)
-    printed = write_outs(wanted, report)
-    for text in printed:
-        click.echo(text, nl=False)
-    if as_json or not printed:
-        show_report(report, as_json, quiet, verbose)
-    return report.exit_code
+    return tell(report, wanted, as_json, quiet, verbose)
 
 
 def _read(file: str) -> Report:

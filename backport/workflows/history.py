@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
-from backport.cache import read_values, state_folder, write_values
+from backport.cache import ResultCache, read_values, state_folder, write_values
+from backport.core.manifests import Manifest
 from backport.core.reports import Report, StackHead, TargetReport
+from backport.library import Library
+from backport.reader import Reader
 from backport.report.changes import changes
 from backport.report.machine import report_values
 from backport.report.reading import NotAReport, parse_report
+from backport.workflows.checking import Told, check_targets, mark_of
+from backport.workflows.options import Options
+
+
+def check_and_record(
+    library: Library,
+    manifests: Sequence[Manifest],
+    reader: Reader,
+    options: Options,
+    cache: ResultCache | None,
+    jobs: int | None,
+    told: Told,
+) -> Report:
+    """Check the targets; with a cache the result is also noted as the last one."""
+    keys: list[str] = []
+    report = check_targets(
+        library, manifests, reader, options, cache=cache, jobs=jobs, told=told, keys=keys
+    )
+    if cache:
+        record(reader.common_dir, report, mark_of(keys, library))
+    return report
 
 
 def record(common_dir: Path, report: Report, mark: str = "") -> None:
