@@ -1,22 +1,21 @@
 """A git repository as the tool uses it; the only module that knows GitPython.
 
-GitPython finds the repository and reads its configuration and work trees; objects
-go through plain plumbing, because its object database starts a process per
+GitPython answers for work trees and makes repositories. It is imported when one of
+these is asked for, since importing it costs as much as applying ten patches; and
+objects go through plain plumbing, because its object database starts a process per
 object and its index runs hooks.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-from git import Repo
-from git.exc import GitError, InvalidGitRepositoryError, NoSuchPathError
+from typing import NamedTuple
 
 from backport import plumbing
 from backport.commit_tree import CommitTree
+from backport.core.mailing import keep_line_ends
 from backport.core.objects import (
     GitObject,
     Identity,
@@ -24,10 +23,20 @@ from backport.core.objects import (
     render_pack,
 )
 from backport.core.patches import Author
-from backport.core.paths import decode
+from backport.core.paths import decode, encode
+from backport.discovery import Place, discover
 from backport.errors import EnvironmentProblem
 
 ZERO = "0" * 40
+_PLAIN_SETTINGS = {
+    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_KEY_0": "core.attributesFile",
+    "GIT_CONFIG_VALUE_0": "/dev/null",
+    "GIT_CONFIG_KEY_1": "core.quotePath",
+    "GIT_CONFIG_VALUE_1": "true",
+    "GIT_CONFIG_KEY_2": "diff.suppressBlankEmpty",
+    "GIT_CONFIG_VALUE_2": "false",
+}
 _PLAIN_DIFF = (
     "--binary",
     "--full-index",
@@ -39,7 +48,19 @@ _PLAIN_DIFF = (
     "--unified=3",
     "--inter-hunk-context=0",
     "--diff-algorithm=histogram",
+    "--indent-heuristic",
+    "--submodule=short",
+    "--no-relative",
     "-O/dev/null",
+)
+_NO_INDEX_WRITE = {"GIT_OPTIONAL_LOCKS": "0"}
+_UNFINISHED = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_START", "bisection"),
 )
 _MAIL_FORMAT = (
     *_PLAIN_DIFF,
@@ -55,13 +76,17 @@ _MAIL_FORMAT = (
     "--no-base",
     "--no-signoff",
     "--no-notes",
+    "--no-from",
+    "--no-to",
+    "--no-cc",
+    "--no-add-header",
+    "--encoding=UTF-8",
     "--subject-prefix=PATCH",
     "--encode-email-headers",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit as `import` reads it: who, when, why, and its diff against its one parent."""
 
     id: str
@@ -74,11 +99,11 @@ class Commit:
 class Checkout:
     """One repository: reads any commit's files, stores new commits, moves one branch."""
 
-    def __init__(self, repo: Repo) -> None:
-        self.repo = repo
-        self.git_dir = Path(repo.git_dir)
-        self.common_dir = Path(repo.common_dir)
-        self.algorithm = self._object_format()
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.git_dir = place.git_dir
+        self.common_dir = place.common_dir
+        self.algorithm = place.config.get("extensions.objectformat", "sha1")
         self._reader: plumbing.ObjectReader | None = None
 
     @classmethod
@@ -87,25 +112,26 @@ class Checkout:
 
         Raises EnvironmentProblem where there is none.
         """
-        try:
-            repo = Repo(path, search_parent_directories=search)
-            _refuse_foreign_owner(repo)
-            return cls(repo)
-        except NoSuchPathError:
-            raise EnvironmentProblem(f"{path}: there is no such folder") from None
-        except InvalidGitRepositoryError:
-            raise EnvironmentProblem(
-                f"{path}: is not the top of a git repository; give one with --repo"
-            ) from None
-        except (GitError, OSError, ValueError) as error:
-            raise EnvironmentProblem(f"{path}: cannot be opened: {error}") from None
+        return cls(discover(path, search))
+
+    @staticmethod
+    def create(path: Path, settings: Mapping[str, str]) -> None:
+        """Make a bare repository with these settings, such as `{"gc.auto": "0"}`."""
+        from git import Repo
+
+        with plumbing.sealed(), Repo.init(path, bare=True) as repo, repo.config_writer() as config:
+            for key, value in settings.items():
+                config.set_value(*key.split(".", 1), value)
+
+    def again(self) -> Checkout:
+        """The same repository with a reading child of its own, for another process."""
+        return Checkout(self.place)
 
     def close(self) -> None:
         """End the child process that reads objects."""
         if self._reader:
             self._reader.close()
             self._reader = None
-        self.repo.close()
 
     def __enter__(self) -> Checkout:
         return self
@@ -116,13 +142,9 @@ class Checkout:
     @property
     def shown(self) -> str:
         """The path that a person would `cd` to."""
-        return str(self.repo.working_tree_dir or self.git_dir)
+        return str(self.place.shown)
 
     # ------------------------------------------------------------ reading
-
-    def _object_format(self) -> str:
-        with self.repo.config_reader("repository") as config:
-            return str(config.get_value("extensions", "objectformat", "sha1"))
 
     def _lookup(self, name: str) -> tuple[str, str, bytes] | None:
         if self._reader is None:
@@ -135,9 +157,15 @@ class Checkout:
         if found is None:
             raise EnvironmentProblem(
                 f"{self.shown}: object {object_id} is missing ({self._thin()}); "
-                "get it with `git fetch --refetch` or use a full clone"
+                "use a full clone, or get everything with `git fetch --refetch --no-filter`"
             )
         return found[2]
+
+    def read_objects(self, object_ids: Sequence[str]) -> list[bytes | None]:
+        """The contents of many objects at once; None for one that is missing."""
+        if self._reader is None:
+            self._reader = plumbing.ObjectReader(self.git_dir)
+        return [found[2] if found else None for found in self._reader.read_many(object_ids)]
 
     def read_tree(self, object_id: str) -> dict[bytes, tuple[str, str]]:
         return parse_tree(self.read_object(object_id), self.algorithm)
@@ -220,9 +248,8 @@ class Checkout:
         author = next(line[7:] for line in lines if line.startswith("author "))
         who, seconds, zone = author.rsplit(" ", 2)
         name, _, email = who.partition(" <")
-        diff = plumbing.run(
-            self.git_dir, "diff-tree", "-p", "-M", *_PLAIN_DIFF, "--root", "--no-commit-id", commit
-        )
+        words = ("diff-tree", "-p", "-M", *_PLAIN_DIFF, "--root", "--no-commit-id", commit)
+        diff = self._plainly(*words)
         written = Author(name, email.rstrip(">"), f"{seconds} {zone}")
         return Commit(commit, parents, written, decode(message), diff)
 
@@ -233,12 +260,10 @@ class Checkout:
 
         Raises EnvironmentProblem with the commands that set it.
         """
-        with self.repo.config_reader() as config:
-            name, email = (
-                os.environ.get(f"GIT_COMMITTER_{key.upper()}")
-                or str(config.get_value("user", key, ""))
-                for key in ("name", "email")
-            )
+        name, email = (
+            os.environ.get(f"GIT_COMMITTER_{key.upper()}") or self._setting(key)
+            for key in ("name", "email")
+        )
         if not name or not email:
             raise EnvironmentProblem(
                 "git does not know who commits; set it with "
@@ -247,38 +272,59 @@ class Checkout:
             )
         return Identity(_plain(name), _plain(email), os.environ.get("GIT_COMMITTER_DATE") or date)
 
+    def _setting(self, key: str) -> str:
+        config = self.place.config
+        return config.get(f"committer.{key}") or config.get(f"user.{key}", "")
+
     def branch_tip(self, branch: str) -> str | None:
         found = self._lookup(f"refs/heads/{branch}")
         return found[0] if found else None
 
     def checked_out(self, branch: str) -> Path | None:
-        """The work tree that has the branch checked out, or None."""
-        wanted = f"ref: refs/heads/{branch}"
-        heads = [self.common_dir / "HEAD", *sorted(self.common_dir.glob("worktrees/*/HEAD"))]
-        for head in heads:
-            bare = head.parent == self.common_dir and self.repo.bare
-            if not bare and head.is_file() and head.read_text("utf-8").strip() == wanted:
-                return self._work_tree(head.parent)
+        """The work tree that is on the branch, or that a rebase or bisection will bring back to it.
+
+        None where there is none.
+        """
+        if not self._is_bare and _holds(self.common_dir, branch):
+            return self._main_work_tree()
+        for git_dir in sorted(self.common_dir.glob("worktrees/*")):
+            if _holds(git_dir, branch):
+                return Path(decode(_content(git_dir / "gitdir"))).parent
         return None
 
-    def _work_tree(self, git_dir: Path) -> Path:
-        link = git_dir / "gitdir"
-        if link.is_file():
-            return Path(link.read_text("utf-8").strip()).parent
-        return Path(self.repo.working_tree_dir or self.common_dir)
+    @property
+    def _is_bare(self) -> bool:
+        return self.place.config.get("core.bare") == "true"
+
+    def _main_work_tree(self) -> Path:
+        if self.place.top and self.git_dir == self.common_dir:
+            return self.place.top
+        return self.common_dir.parent if self.common_dir.name == ".git" else self.common_dir
 
     def dirty(self) -> list[str]:
-        """The files with uncommitted changes in this work tree, as git lists them."""
-        out = plumbing.run(
-            self.git_dir, "status", "--porcelain=v1", "-z", "--untracked-files=no", cwd=self._top()
+        """The tracked files of this work tree that differ from HEAD, in it or in the index."""
+        words = ("status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames")
+        out = plumbing.run(self.git_dir, *words, cwd=self._top(), extra=_NO_INDEX_WRITE)
+        return [decode(item[3:]) for item in out.split(b"\0") if item]
+
+    def is_at(self, commit: str) -> bool:
+        """True where the index and the tracked files of this work tree are exactly the commit's."""
+        if self._lookup(commit) is None:
+            return False
+        words = ("diff", "--name-only", "--no-ext-diff", "--no-renames", commit)
+        return not any(
+            plumbing.run(self.git_dir, *words, *more, cwd=self._top(), extra=_NO_INDEX_WRITE)
+            for more in ((), ("--cached",))
         )
-        return [decode(item[3:]) for item in out.split(b"\0") if item[2:3] == b" "]
+
+    def unfinished(self) -> str:
+        """What this work tree is in the middle of, such as a rebase; "" where it is not."""
+        return next((word for name, word in _UNFINISHED if (self.git_dir / name).exists()), "")
 
     def _top(self) -> Path:
-        top = self.repo.working_tree_dir
-        if top is None:
+        if self.place.top is None:
             raise EnvironmentProblem(f"{self.shown} is bare: it has no work tree to check out into")
-        return Path(top)
+        return self.place.top
 
     # ------------------------------------------------------------ writing
 
@@ -291,9 +337,13 @@ class Checkout:
         pack = render_pack(objects, self.algorithm)
         with plumbing.scratch_objects(self.common_dir.resolve() / "objects") as extra:
             plumbing.store_pack(self.git_dir, pack, extra)
-            return plumbing.run(
-                self.git_dir, "format-patch", *_MAIL_FORMAT, f"{base}..{tip}", extra=extra
-            )
+            mbox = self._plainly("format-patch", *_MAIL_FORMAT, f"{base}..{tip}", extra=extra)
+        return keep_line_ends(mbox)
+
+    def _plainly(self, *words: str, extra: Mapping[str, str] | None = None) -> bytes:
+        """What git prints whatever the user's settings, and without a work tree's attributes."""
+        extra = {**_PLAIN_SETTINGS, **(extra or {})}
+        return plumbing.run(self.git_dir, *words, cwd=self.git_dir, extra=extra)
 
     def move_branch(self, branch: str, new: str, old: str | None, why: str) -> None:
         """Move the branch, only if it still is where it was."""
@@ -329,25 +379,18 @@ class Checkout:
         plumbing.run(self.git_dir, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
 
 
-def _refuse_foreign_owner(repo: Repo) -> None:
-    """Refuse a repository of another user unless `safe.directory` allows it.
-
-    Git makes the same check, but not when it is told where the git folder is.
-    """
-    top = Path(repo.working_tree_dir or repo.git_dir).resolve()
-    owner = top.stat().st_uid
-    if owner in (os.geteuid(), int(os.environ.get("SUDO_UID") or os.geteuid())):
-        return
-    allowed: list[str] = []
-    for level in ("system", "global"):
-        with repo.config_reader(level) as config:
-            allowed += map(str, config.get_values("safe", "directory", ""))
-    if "*" in allowed or str(top) in allowed:
-        return
-    raise EnvironmentProblem(
-        f"{top}: dubious ownership: it belongs to another user (uid {owner}); allow it with "
-        f"`git config --global --add safe.directory {top}`"
+def _holds(git_dir: Path, branch: str) -> bool:
+    ref = encode(f"refs/heads/{branch}")
+    return (
+        _content(git_dir / "HEAD") == b"ref: " + ref
+        or ref in (_content(git_dir / f"rebase-{kind}/head-name") for kind in ("merge", "apply"))
+        or _content(git_dir / "BISECT_START") == encode(branch)
     )
+
+
+def _content(path: Path) -> bytes:
+    """A small file of a git folder without its last newline, empty where there is none."""
+    return path.read_bytes().rstrip(b"\n") if path.is_file() else b""
 
 
 def _plain(text: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from backport.core.objects import GitObject, render_tree
-from backport.core.paths import decode, encode
+from backport.core.objects import GitObject, blob_id, parse_tree, render_tree
+from backport.core.paths import decode, encode, parents
 from backport.core.trees import DIRECTORY, GITLINK, Entry
+
+_NO_FILE = (DIRECTORY, GITLINK)
 
 
 class Objects(Protocol):
@@ -16,6 +18,8 @@ class Objects(Protocol):
     algorithm: str
 
     def read_object(self, object_id: str) -> bytes: ...
+
+    def read_objects(self, object_ids: Sequence[str]) -> list[bytes | None]: ...
 
     def read_tree(self, object_id: str) -> dict[bytes, tuple[str, str]]: ...
 
@@ -59,9 +63,33 @@ class CommitTree:
         if found is None:
             return None
         mode, object_id = found
-        if mode in (DIRECTORY, GITLINK):
+        if mode in _NO_FILE:
             return Entry(mode, b"")
         return Entry(mode, self._objects.read_object(object_id))
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Read these files and the folders above them in as few round trips as there are levels."""
+        wanted = {above for path in paths for above in parents(path)} - self._folders.keys()
+        for level in sorted({folder.count("/") for folder in wanted}):
+            self._prefetch_folders([path for path in wanted if path.count("/") == level])
+        found = {path: self.locate(path) for path in paths if path not in self._entries}
+        files = [
+            (path, *place) for path, place in found.items() if place and place[0] not in _NO_FILE
+        ]
+        contents = self._objects.read_objects([object_id for _, _, object_id in files])
+        for (path, mode, _), data in zip(files, contents, strict=True):
+            if data is not None:
+                self._entries[path] = Entry(mode, data)
+
+    def _prefetch_folders(self, paths: list[str]) -> None:
+        found = {path: self.locate(path) for path in paths}
+        folders = [
+            (path, place[1]) for path, place in found.items() if place and place[0] == DIRECTORY
+        ]
+        contents = self._objects.read_objects([object_id for _, object_id in folders])
+        for (path, _), data in zip(folders, contents, strict=True):
+            if data is not None:
+                self._folders[path] = parse_tree(data, self._objects.algorithm)
 
     def paths(self) -> Mapping[str, str]:
         return dict(self._walk(""))
@@ -81,9 +109,8 @@ class CommitTree:
         for path, entry in changes.items():
             flat[path] = None
             if entry is not None:
-                blob = GitObject("blob", entry.data)
-                objects.append(blob)
-                flat[path] = (entry.mode, blob.id(self._objects.algorithm))
+                objects.append(GitObject("blob", entry.data))
+                flat[path] = (entry.mode, blob_id(entry.data, self._objects.algorithm))
         root = self._rebuild("", flat, objects)
         return root or self._empty(objects), objects
 

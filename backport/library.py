@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from backport.core.manifest_format import read_manifest
 from backport.core.manifests import Manifest
 from backport.core.paths import decode
-from backport.core.stack_format import read_stack, uncanonical
+from backport.core.stack_format import nothing, read_stack, uncanonical
 from backport.core.stacks import Stack
 from backport.core.tables import nearest
 from backport.errors import BadInput
@@ -19,8 +19,7 @@ MAX_TOML = 1024 * 1024
 MAX_PATCH = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(NamedTuple):
     """Every stack and manifest of one library, by name."""
 
     root: Path
@@ -105,7 +104,11 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
     stacks = {}
     for folder in _folders(root / "patches"):
         shown = f"patches/{folder.name}"
+        told = len(problems)
         files = _files(folder, problems, root)
+        if len(problems) > told:  # what cannot be read is not judged as if it were empty
+            stacks[folder.name] = nothing(folder.name)
+            continue
         stacks[folder.name], found = read_stack(folder.name, shown, files)
         problems += found
         if canonical and not found:
@@ -119,9 +122,12 @@ def _manifests(root: Path, stacks: Mapping[str, Stack], problems: list[str]) -> 
     for owner in _folders(root / "manifests"):
         for path in sorted(owner.glob("*.toml")):
             name = f"{owner.name}/{path.stem}"
+            told = len(problems)
             text = _read(path, MAX_TOML, problems, root)
             beside = path.with_suffix("")
             files = _files(beside, problems, root) if beside.is_dir() else {}
+            if len(problems) > told:
+                continue
             shown = path.relative_to(root).as_posix()
             manifests[name], found = read_manifest(name, shown, decode(text), stacks, files)
             problems += found

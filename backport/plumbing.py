@@ -8,9 +8,9 @@ never the only proof: callers compare object ids.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
@@ -18,6 +18,7 @@ from typing import IO, cast
 from backport.errors import EnvironmentProblem
 
 _KEPT = ("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
+_AT_ONCE = 1000  # names in flight; they must fit into a pipe, or both sides would wait
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
 
 
@@ -35,6 +36,19 @@ def clean_environment() -> dict[str, str]:
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_NO_LAZY_FETCH": "1",
     }
+
+
+@contextmanager
+def sealed() -> Iterator[None]:
+    """The clean environment as this process's own, for a library that hands its own on to git."""
+    kept = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(clean_environment())
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
 
 
 def git_command(git_dir: Path | str, *words: str) -> list[str]:
@@ -88,6 +102,12 @@ def explain(err: bytes, verb: str) -> str:
     text = err.decode("utf-8", "replace")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     said = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
+    absent = re.search(r"could not fetch ([0-9a-f]+) from promisor remote", text)
+    if absent:
+        return (
+            f"object {absent.group(1)} is not here (this is a partial clone); "
+            "use a full clone, or get everything with `git fetch --refetch --no-filter`"
+        )
     return f"git {verb} failed: {said or (lines[0] if lines else 'without a word')}"
 
 
@@ -111,13 +131,18 @@ class ObjectReader:
         """
         if "\n" in name:
             return None
-        stdin = cast("IO[bytes]", self._child.stdin)
-        stdout = cast("IO[bytes]", self._child.stdout)
+        self._write(cast("IO[bytes]", self._child.stdin), f"{name}\n")
+        return self._answer()
+
+    def _write(self, stdin: IO[bytes], text: str) -> None:
         try:
-            stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
+            stdin.write(text.encode("utf-8", "surrogateescape"))
             stdin.flush()
         except BrokenPipeError:
             raise self._failure() from None
+
+    def _answer(self) -> tuple[str, str, bytes] | None:
+        stdout = cast("IO[bytes]", self._child.stdout)
         head = stdout.readline()
         if not head:
             raise self._failure()
@@ -129,6 +154,16 @@ class ObjectReader:
         if len(data) != int(words[2]):
             raise self._failure()
         return words[0], words[1], data
+
+    def read_many(self, names: Sequence[str]) -> list[tuple[str, str, bytes] | None]:
+        """The objects of these names, asked for all at once: git works while we read."""
+        stdin = cast("IO[bytes]", self._child.stdin)
+        found = []
+        for start in range(0, len(names), _AT_ONCE):
+            some = names[start : start + _AT_ONCE]
+            self._write(stdin, "".join(f"{name}\n" for name in some))
+            found += [self._answer() for _ in some]
+        return found
 
     def _failure(self) -> EnvironmentProblem:
         err = cast("IO[bytes]", self._child.stderr).read()
@@ -145,6 +180,8 @@ def store_pack(
 @contextmanager
 def scratch_objects(objects: Path) -> Iterator[dict[str, str]]:
     """An environment in which git writes objects to a folder that goes away again."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="backport-") as folder:
         yield {
             "GIT_OBJECT_DIRECTORY": folder,
@@ -160,13 +197,3 @@ def move_ref(git_dir: Path | str, ref: str, new: str, old: str, why: str) -> Non
 def fast_import(git_dir: Path | str, stream: Iterable[bytes]) -> None:
     """Feed a fast-import stream to git; refs appear when all of it is stored."""
     run(git_dir, "fast-import", "--quiet", "--force", "--depth=5", feed=stream)
-
-
-def init_bare(folder: Path, config: Mapping[str, str]) -> None:
-    """Make a bare repository at `folder` with these settings."""
-    command = ["git", "init", "-q", "--bare", str(folder)]
-    done = subprocess.run(command, capture_output=True, env=clean_environment(), check=False)
-    if done.returncode:
-        raise EnvironmentProblem(explain(done.stderr, "init"))
-    for key, value in config.items():
-        run(folder, "config", key, value)

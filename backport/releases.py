@@ -47,7 +47,7 @@ def _make(repo: Path) -> None:
     part = repo.with_name(f"{repo.name}.{os.getpid()}")
     try:
         repo.parent.mkdir(parents=True, exist_ok=True)
-        plumbing.init_bare(part, {"gc.auto": "0", "core.logAllRefUpdates": "true"})
+        Checkout.create(part, {"gc.auto": "0", "core.logAllRefUpdates": "true"})
         part.rename(repo)
     except OSError as error:
         if not repo.exists():

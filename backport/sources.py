@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.paths import unsafe
 from backport.core.trees import EXECUTABLE, REGULAR, SYMLINK
 from backport.errors import BadInput, EnvironmentProblem
+
+if TYPE_CHECKING:
+    import tarfile
 
 PROJECT = "vllm"
 MAX_ARCHIVE = 512 * 1024 * 1024
@@ -25,8 +27,7 @@ MAX_MEMBER = 64 * 1024 * 1024
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A file of an archive: path below the archive's top folder, git mode, content, mtime."""
 
     path: str
@@ -135,6 +136,8 @@ def members(path: Path) -> Iterator[Member]:
 
     Raises EnvironmentProblem for a member that leaves the folder or is too large.
     """
+    import tarfile
+
     try:
         with tarfile.open(path) as tar:
             for info in tar:

@@ -68,19 +68,24 @@ def run(words: list[str]) -> int:
     try:
         code = cli.main(words, prog_name="backport", standalone_mode=False)
     except BackportError as error:
-        for line in str(error).split("\n"):
-            click.echo(f"backport: error: {visible(line)}", err=True)
+        _tell(str(error))
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        context = getattr(error, "ctx", None)
+        see = f" (see `{context.command_path} --help`)" if context else ""
+        _tell(error.format_message() + see)
         return 2
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("backport: interrupted; nothing was half written", err=True)
         return 130
-    except BrokenPipeError:
-        return 141
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"backport: error: {visible(where)}{error.strerror or error}", err=True)
+        _tell(f"{where}{error.strerror or error}")
         return 3
     return code if isinstance(code, int) else 0
+
+
+def _tell(problems: str) -> None:
+    """Print problems to standard error, each on a line of its own."""
+    for line in problems.split("\n"):
+        click.echo(f"backport: error: {visible(line)}", err=True)

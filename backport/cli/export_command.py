@@ -22,9 +22,10 @@ def command(target: str, repo: str | None, root: str | None, output: str | None)
     also keeps bracketed tags such as [ROCm] in the subjects, which plain `git am`
     takes away.
     """
-    from backport.cli.screen import progress, show_report
+    from backport.cli.screen import progress
     from backport.core.reports import Report
     from backport.library import find_root, load
+    from backport.report.plain import as_text
     from backport.workflows.apply import export_target
     from backport.workflows.repositories import choose
 
@@ -35,7 +36,7 @@ def command(target: str, repo: str | None, root: str | None, output: str | None)
     with repository:
         report, mbox = export_target(library, manifest, repository)
     if mbox is None:
-        show_report(Report((report,)), as_json=False, quiet=False, verbose=False)
+        click.echo(as_text(Report((report,))), nl=False, err=True)
         return Report((report,)).exit_code
     if output:
         Path(output).write_bytes(mbox)

@@ -102,15 +102,15 @@ def _bisect(
     from pathlib import Path
 
     from backport.cache import ResultCache
+    from backport.checkout import Checkout
     from backport.errors import BadInput
     from backport.library import find_root, load
-    from backport.reader import Reader
     from backport.workflows.scan import bisect_exit
 
     if span:
         raise BadInput("--bisect-run judges HEAD; leave --range out")
     stacks = _stacks(load(find_root(root)), names, every)
-    with Reader.open(Path(repo or "."), search=repo is None) as reader:
+    with Checkout.open(Path(repo or "."), search=repo is None) as reader:
         cache = None if no_cache else ResultCache.beside(reader.common_dir)
         return bisect_exit(stacks, reader, cache)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from backport.core.manifests import Accept
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
@@ -37,12 +36,11 @@ def _judge(check: CheckResult, accepts: Sequence[Accept], used: set[Accept]) -> 
         if entry:
             used.add(entry)
             message = f"{finding.message} (accepted: {entry.reason})"
-            finding = replace(finding, severity=Severity.NOTE, message=message)  # noqa: PLW2901
+            finding = finding._replace(severity=Severity.NOTE, message=message)  # noqa: PLW2901
         findings.append(finding)
     failed = any(finding.severity is Severity.ERROR for finding in findings)
     status = Status.FAILED if failed else Status.PASSED
-    return replace(
-        check,
+    return check._replace(
         findings=tuple(findings),
         status=check.status if check.status is Status.NOT_RUN else status,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import zlib
 
 from backport.core.patches import Binary
@@ -40,6 +39,8 @@ def _block(lines: list[bytes]) -> tuple[bytes, bool, int]:
 
 
 def _decode_line(line: bytes) -> bytes:
+    import base64
+
     letter = line[0]
     length = letter - 64 if 65 <= letter <= 90 else letter - 70
     try:
@@ -76,6 +77,8 @@ def _apply_delta(delta: bytes, source: bytes) -> bytes:
         while at < len(delta):
             piece, at = _instruction(delta, at, source)
             out += piece
+            if len(out) > target_size:
+                break
     except IndexError:
         raise BinaryError("the delta ends early") from None
     if len(out) != target_size:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -15,10 +14,8 @@ from backport.core.outcomes import (
     Status,
 )
 from backport.core.paths import decode
-from backport.core.scopes import Scope, defined_twice, scopes
+from backport.core.scopes import Scope, defined_twice, outline, scopes
 from backport.core.trees import SYMLINK, Entry, Tree
-
-_DEFINITION = re.compile(rb"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 
 
 def check_content(
@@ -38,11 +35,14 @@ def check_content(
         _finding(path, "touched-path", "changed, though no applied stack changes it")
         for path in sorted(set(changes) - named)
     ]
+    by_path: dict[str, list[HunkResult]] = {}
+    for hunk in placed:
+        by_path.setdefault(hunk.path, []).append(hunk)
     for path, entry in sorted(changes.items()):
         findings += _sensitive(path, entry)
         before = base.entry(path)
         if entry is not None and before is not None:
-            findings += _line_count(path, before, entry, placed)
+            findings += _line_count(path, before, entry, by_path.get(path, []))
         if entry is not None:
             findings += _defined_twice(path, before, entry)
     status = Status.FAILED if findings else Status.PASSED
@@ -53,8 +53,7 @@ def _finding(path: str, code: str, message: str, line: int = 0, symbol: str = ""
     return Finding(path, line, 1 if line else 0, Severity.ERROR, code, message, symbol)
 
 
-def _line_count(path: str, before: Entry, after: Entry, placed: list[HunkResult]) -> list[Finding]:
-    mine = [hunk for hunk in placed if hunk.path == path]
+def _line_count(path: str, before: Entry, after: Entry, mine: list[HunkResult]) -> list[Finding]:
     if not any(hunk.added or hunk.removed for hunk in mine):
         return []
     expected = sum(hunk.added - hunk.removed for hunk in mine)
@@ -116,11 +115,9 @@ def _more_alike(before: Entry | None, after: Entry) -> bool:
 
     Parsing every changed file would cost more than all the rest of a run.
     """
-    was, now = (
-        Counter(_DEFINITION.findall(entry.data)) if entry else Counter()
-        for entry in (before, after)
-    )
-    return any(count > max(1, was[key]) for key, count in now.items())
+    twice = {name: count for name, count in outline(after.data).items() if count > 1}
+    was = outline(before.data) if twice and before else Counter()
+    return any(count > was[name] for name, count in twice.items())
 
 
 def _last_line(found: tuple[Scope, ...], name: str) -> int:

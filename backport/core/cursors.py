@@ -14,7 +14,7 @@ class PatchError(ValueError):
         self.message = message
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Cursor:
     """A place in the lines of a patch file; `first` is the number of its first line."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from backport.core.applying import apply_stack
 from backport.core.checking import check_content
@@ -21,16 +21,14 @@ from backport.core.stacks import Stack
 from backport.core.trees import Entry, Overlay, Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A stack's result, and all that has changed against the base once it is applied."""
 
     result: StackResult
     changes: Mapping[str, Entry | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """What a manifest makes of a tree; `steps` follow the manifest's order."""
 
     steps: tuple[Step, ...]
@@ -58,7 +56,7 @@ def evaluate(manifest: Manifest, stacks: Mapping[str, Stack], base: Tree) -> Eva
         steps.append(Step(result, changes))
     done = Evaluation(tuple(steps), ())
     content = check_content(base, done.changes, done.results)
-    return replace(done, checks=(check_evidence(manifest, base), content))
+    return done._replace(checks=(check_evidence(manifest, base), content))
 
 
 def _one(manifest: Manifest, stack: Stack, overlay: Overlay) -> StackResult:

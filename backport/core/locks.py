@@ -6,7 +6,6 @@ commit only, since a release archive and the git tag differ in generated files.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,17 +58,19 @@ def _blob(entry: Entry | None) -> str | None:
 
 def render_lock(content: Mapping[str, Any]) -> str:
     """The text of the lock file; the same run gives the same bytes."""
+    import json
+
     return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def compare_lock(file: str, text: str | None, now: Mapping[str, Any]) -> CheckResult:
+def compare_lock(file: str, text: str, now: Mapping[str, Any]) -> CheckResult:
     """Compare a run with its lock; a hunk that moved and a blob that changed are named."""
-    if text is None:
-        return CheckResult("lock", Status.NOT_RUN, note=f"there is no {file}; write it with --lock")
+    import json
+
     try:
         then = json.loads(text)
         problems = _differences(then, now)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         problems = [f"is damaged ({error}); write it again with `backport apply --lock`"]
     findings = tuple(
         Finding(

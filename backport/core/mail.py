@@ -8,7 +8,7 @@ for what is encoded.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from backport.core.cursors import PatchError, split_lines
 from backport.core.parsing import parse_diff
@@ -18,7 +18,8 @@ from backport.core.paths import decode
 _SEPARATOR = re.compile(rb"^From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001$", re.MULTILINE)
 _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]*): ?(.*)$")
 _TAG = re.compile(r"\s*\[[^\]]*\bPATCH\b[^\]]*\]\s*", re.IGNORECASE)
-_ADDRESS = re.compile(r'\s*"?(.*?)"?\s*<([^<>]*)>\s*')
+_ADDRESS = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*<([^<>]*)>\s*')
+_BARE_ADDRESS = re.compile(r"\s*(\S+@\S+)\s*(?:\((.*)\)\s*)?")
 _KINDS = (
     (b"", "it is empty"),
     (b"\x1f\x8b", "it is gzip data; unpack it first"),
@@ -31,8 +32,7 @@ _KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Mail:
+class _Mail(NamedTuple):
     """A mail's decoded headers, the line its body starts on, and the body."""
 
     headers: dict[str, str]
@@ -127,18 +127,19 @@ def _decoded(mail: _Mail, data: bytes) -> _Mail:
         head = data.partition(b"\n")[2] if data.startswith(b"From ") else data
         body = message_from_bytes(head).get_payload(decode=True)
         if isinstance(body, bytes):
-            return _Mail(headers, body, 1)
+            return _Mail(headers, body, mail.body_line)
     return _Mail(headers, mail.body, mail.body_line)
 
 
 def _decode_words(value: str) -> str:
     if "=?" not in value:
         return value
+    from email.errors import MessageError
     from email.header import decode_header, make_header
 
     try:
         return str(make_header(decode_header(value)))
-    except (LookupError, UnicodeError, ValueError):
+    except (LookupError, ValueError, MessageError):
         return value
 
 
@@ -151,10 +152,16 @@ def _subject(raw: str) -> str:
 
 
 def _author(headers: dict[str, str]) -> Author:
-    found = _ADDRESS.fullmatch(headers.get("from", ""))
-    if not found:
-        return Author(headers.get("from", "").strip(), "", headers.get("date", ""))
-    return Author(found.group(1).strip(), found.group(2).strip(), headers.get("date", ""))
+    sender, date = headers.get("from", ""), headers.get("date", "")
+    found = _ADDRESS.fullmatch(sender)
+    if found:
+        quoted, plain, email = found.groups()
+        name = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        return Author(name.strip(), email.strip(), date)
+    bare = _BARE_ADDRESS.fullmatch(sender)
+    if bare:
+        return Author(bare.group(2) or bare.group(1), bare.group(1), date)
+    return Author(sender.strip(), "", date)
 
 
 def _message(mail: _Mail) -> str:

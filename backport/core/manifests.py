@@ -8,15 +8,14 @@ nothing: it records that a finding was judged.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from backport.core.patches import FilePatch, HunkId
 
 POSITIONS = ("before", "after", "first-in", "last-in", "in")
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One statement about the pristine target that every run checks again.
 
     `path`, or `path::Qualified.name`, or `path: text of a line`, present or absent.
@@ -37,7 +36,7 @@ class Evidence:
         symbol = re.fullmatch(r"([^:\n]+)::([^\s:]+)", text)
         if symbol:
             return cls(present, symbol.group(1), symbol=symbol.group(2))
-        line = re.fullmatch(r"([^:\n]+): *(\S[^\n]*)", text)
+        line = re.fullmatch(r"([^:\n]+):(?!:) ?([^\n]*\S[^\n]*)", text)
         if line:
             return cls(present, line.group(1), text=line.group(2))
         if text and ":" not in text and "\n" not in text:
@@ -45,8 +44,7 @@ class Evidence:
         raise ValueError("evidence is `path`, `path::Qualified.name` or `path: text of a line`")
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A place: before, after, first-in or last-in a Python scope, in one, or beside a line."""
 
     position: str
@@ -73,52 +71,50 @@ class Anchor:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What every entry has: why it is there, the evidence, and where it stands."""
+class Drop(NamedTuple):
+    """Leave one hunk out."""
 
     reason: str
     when: tuple[Evidence, ...]
-    source: str = field(compare=False)  # file:line of the entry, for messages
-
-
-@dataclass(frozen=True, slots=True)
-class Drop(Entry):
-    """Leave one hunk out."""
-
+    source: str
     hunk: HunkId
 
 
-@dataclass(frozen=True, slots=True)
-class Reanchor(Entry):
+class Reanchor(NamedTuple):
     """Put one hunk at a named place of the target's file."""
 
+    reason: str
+    when: tuple[Evidence, ...]
+    source: str
     hunk: HunkId
     put: Anchor
 
 
-@dataclass(frozen=True, slots=True)
-class Replace(Entry):
+class Replace(NamedTuple):
     """Give one hunk other text on this target."""
 
+    reason: str
+    when: tuple[Evidence, ...]
+    source: str
     hunk: HunkId
     patch: str
     files: tuple[FilePatch, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Skip(Entry):
+class Skip(NamedTuple):
     """Leave one stack out."""
 
+    reason: str
+    when: tuple[Evidence, ...]
+    source: str
     stack: str
 
 
-@dataclass(frozen=True, slots=True)
-class Accept:
+class Accept(NamedTuple):
     """A finding that a person has judged harmless on this target."""
 
     reason: str
-    source: str = field(compare=False)
+    source: str
     code: str
     path: str
     symbol: str
@@ -127,8 +123,7 @@ class Accept:
 Adaptation = Drop | Reanchor | Replace
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """One target: the base it starts from, the branch it makes, its stacks and deviations."""
 
     name: str

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-
-from backport.core.manifests import Adaptation, Manifest
+from backport.core.manifests import Adaptation, Manifest, Reanchor
 from backport.core.objects import Identity
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.stacks import Stack
@@ -45,11 +43,16 @@ def differences_text(manifest: Manifest, hunks: tuple[HunkResult, ...]) -> str:
 
 
 def _verb(entry: Adaptation | None) -> str:
-    put = getattr(entry, "put", None)
-    return f"placed {put}: " if put else ""
+    if not isinstance(entry, Reanchor):
+        return ""
+    put = entry.put
+    place = f"{put.position} the line `{put.line.strip()}`" if put.line else str(put)
+    return f"placed {place}: "
 
 
 def _bullet(text: str) -> str:
+    import textwrap
+
     return textwrap.fill(
         " ".join(text.split()),
         WIDTH,

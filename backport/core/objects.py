@@ -10,8 +10,8 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from backport.core.paths import encode
 from backport.core.trees import DIRECTORY
@@ -19,8 +19,7 @@ from backport.core.trees import DIRECTORY
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
 
 
-@dataclass(frozen=True, slots=True)
-class GitObject:
+class GitObject(NamedTuple):
     """One object: its kind (blob, tree or commit) and its content without header."""
 
     kind: str
@@ -38,6 +37,7 @@ def _hash(algorithm: str) -> Any:
     return hashlib.new(algorithm, usedforsecurity=False)
 
 
+@lru_cache(maxsize=128)
 def blob_id(data: bytes, algorithm: str = "sha1") -> str:
     """The id that git gives this content."""
     return GitObject("blob", data).id(algorithm)
@@ -70,8 +70,7 @@ def render_tree(entries: dict[bytes, tuple[str, str]]) -> GitObject:
     return GitObject("tree", b"".join(parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """A name and an address, and git's raw date: seconds since 1970 and the zone."""
 
     name: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from backport.core.patches import HunkId
 from backport.core.trees import Entry
@@ -49,8 +49,7 @@ class Status(StrEnum):
     NOT_RUN = "not_run"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that is wrong at one place.
 
     `line` and `column` count from 1; 0 means that the finding has no line.
@@ -68,8 +67,7 @@ class Finding:
     mend: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(NamedTuple):
     """The result of one check over one target's tree; `note` says why it was not run."""
 
     name: str
@@ -87,8 +85,7 @@ class StackOutcome(StrEnum):
     CONFLICT = "conflict"
 
 
-@dataclass(frozen=True, slots=True)
-class HunkResult:
+class HunkResult(NamedTuple):
     """What happened to one hunk on one target.
 
     `line` counts from 1 in the target's file before the patch (0: no place),
@@ -112,8 +109,7 @@ class HunkResult:
     removed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StackResult:
+class StackResult(NamedTuple):
     """A stack on one target: the files it changes (None: deleted) and every hunk's outcome."""
 
     stack: str

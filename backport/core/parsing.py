@@ -16,7 +16,7 @@ from backport.core.hunk_parsing import RANGE, read_hunks
 from backport.core.patches import Binary, FilePatch
 from backport.core.paths import decode, unquote, unsafe
 
-_PREFIX = re.compile(r"([abciow12])/(?=.)")
+_PREFIX = re.compile(r"([abciow12])/(?=.)", re.DOTALL)
 _INDEX = re.compile(rb"index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
 _MODES = {"100644", "100755", "120000", "160000"}
 _NULL = "/dev/null"
@@ -81,10 +81,14 @@ def _finish(patch: FilePatch, cursor: Cursor) -> FilePatch:
     changed = patch.hunks or patch.renames or patch.creates or patch.deletes
     if not changed and patch.old_mode == patch.new_mode:
         raise PatchError(patch.at, f"the diff of {patch.path} changes nothing")
+    if patch.creates and any(hunk.before for hunk in patch.hunks):
+        raise PatchError(patch.at, f"the diff creates {patch.path}, but expects old lines in it")
+    if patch.deletes and any(hunk.after for hunk in patch.hunks):
+        raise PatchError(patch.at, f"the diff deletes {patch.path}, but leaves lines in it")
     return patch
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Extended:
     """What the lines between `diff --git` and the first hunk say."""
 
@@ -144,10 +148,11 @@ def _names(cursor: Cursor, start: int, header: bytes, found: _Extended) -> tuple
         return found.old_name, found.new_name
     if cursor.peek().startswith(b"--- ") and cursor.peek(1).startswith(b"+++ "):
         old, new = _name_lines(cursor)
-        name = new if old is None else old
-        if name is None or (old is None) != found.created or (new is None) != found.deleted:
+        name, _ = _header_names(start, header)
+        expected = (None if found.created else name, None if found.deleted else name)
+        if (old, new) != expected:
             raise PatchError(start, "the header and the `---`/`+++` lines contradict each other")
-        return name, name if new is None else new
+        return name, name
     return _header_names(start, header)
 
 
@@ -265,5 +270,7 @@ def _binary(cursor: Cursor, patch: FilePatch) -> Binary:
         binary, used = read_binary(cursor.lines[cursor.at :])
     except BinaryError as error:
         raise cursor.fail(f"the binary change of {patch.path}: {error}") from None
+    if binary.delta and patch.creates:
+        raise cursor.fail(f"the diff creates {patch.path} from a delta, which needs an old content")
     cursor.at += used
     return binary

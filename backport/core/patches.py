@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 CONTEXT, REMOVED, ADDED = b" ", b"-", b"+"
 MODULE_SCOPE = "<module>"
@@ -29,6 +30,7 @@ class Hunk:
     lines: tuple[bytes, ...]
     section: str = ""
     at: int = field(default=0, compare=False)  # its line in the patch file
+    undoes: Hunk | None = field(default=None, compare=False, repr=False)  # what it takes back
 
     @cached_property
     def before(self) -> bytes:
@@ -98,13 +100,12 @@ def _digest(parts: Iterable[bytes]) -> str:
     return summed.hexdigest()[:8]
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(NamedTuple):
     """A binary change: the new content, or a git delta against the old one, and its text."""
 
     data: bytes
     delta: bool
-    text: bytes = field(compare=False)
+    text: bytes
 
 
 @dataclass(frozen=True)
@@ -148,8 +149,7 @@ class FilePatch:
         return _digest([names.encode("utf-8", "surrogateescape"), binary])
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(NamedTuple):
     """Who wrote a patch and when; `date` is git's raw form, seconds and offset."""
 
     name: str = ""
@@ -157,8 +157,7 @@ class Author:
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(NamedTuple):
     """One patch of a stack: its name, its message, and what it does to each file."""
 
     name: str
@@ -169,8 +168,7 @@ class Patch:
     source: str = ""  # the file it was read from, for messages
 
 
-@dataclass(frozen=True, slots=True)
-class HunkId:
+class HunkId(NamedTuple):
     """`stack/patch:path#ordinal@digest`; ordinal 0 is the file's header itself."""
 
     stack: str

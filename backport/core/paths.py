@@ -95,9 +95,9 @@ def unsafe(path: str) -> str | None:
 
 def _means_git_folder(part: str) -> bool:
     """True for `.git` and the names that some file system takes for it."""
-    name = _IGNORED_BY_HFS.sub("", part).lower()
-    name = name.split(":", 1)[0].rstrip(" .")  # NTFS streams, trailing dots and spaces
-    return name in (".git", "git~1")
+    names = _IGNORED_BY_HFS.sub("", part).lower().split("\\")  # a separator on Windows
+    # NTFS ignores streams, trailing dots and spaces
+    return any(name.split(":", 1)[0].rstrip(" .") in (".git", "git~1") for name in names)
 
 
 def parents(path: str) -> list[str]:

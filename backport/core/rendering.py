@@ -11,6 +11,7 @@ from backport.core.patches import FilePatch, Hunk, Patch
 from backport.core.paths import encode, quote
 
 ZERO_COMMIT = "0" * 40
+_NO_NEWLINE = b"\n\\ No newline at end of file\n"
 _PREFIXES = {"old": b"a/", "new": b"b/"}
 
 
@@ -37,11 +38,17 @@ def _mime(patch: Patch) -> list[str]:
 
 
 def _header_word(text: str) -> str:
-    if text.isascii():
+    """The text as it may stand in a header; bytes that are no UTF-8 stay as they are."""
+    looks_encoded = "=?" in text
+    if (text.isascii() and not looks_encoded) or not _is_utf8(text):
         return text
-    from email.header import Header
+    from email.charset import Charset
 
-    return Header(text, "utf-8", maxlinelen=10**6).encode()
+    return Charset("utf-8").header_encode(text)
+
+
+def _is_utf8(text: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def render_diff(files: tuple[FilePatch, ...]) -> bytes:
@@ -98,10 +105,7 @@ def _hunk(hunk: Hunk) -> bytes:
     new = _range(hunk.new_start, hunk.new_count)
     section = f" {hunk.section}" if hunk.section else ""
     out = [encode(f"@@ -{old} +{new} @@{section}\n")]
-    out += [
-        line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
-        for line in hunk.lines
-    ]
+    out += [line if line.endswith(b"\n") else line + _NO_NEWLINE for line in hunk.lines]
     return b"".join(out)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from backport.core.outcomes import CheckResult, StackOutcome, StackResult, Status
 
@@ -19,16 +20,14 @@ class Verdict(StrEnum):
     CLEAN = "clean"
 
 
-@dataclass(frozen=True, slots=True)
-class StackReport:
+class StackReport(NamedTuple):
     """A stack's result and the commit that holds it (None: none was made)."""
 
     result: StackResult
     commit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HunkText:
+class HunkText(NamedTuple):
     """A hunk's own lines with their signs, and the target's lines where it should have gone.
 
     `start` is the hunk's first line in the file that its patch was made on, `found`
@@ -41,8 +40,7 @@ class HunkText:
     found: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StackHead:
+class StackHead(NamedTuple):
     """What a stack is, for a reader of the report who has no library at hand."""
 
     name: str
@@ -56,8 +54,7 @@ class StackHead:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetReport:
+class TargetReport(NamedTuple):
     """One target: the base it was tried on, its stacks, its checks, and the resulting tree."""
 
     target: str
@@ -69,7 +66,7 @@ class TargetReport:
     error: str = ""
     repository: str = ""
     did: str = ""  # what was done to the branch, in words
-    texts: Mapping[str, HunkText] = field(default_factory=dict)  # by hunk id
+    texts: Mapping[str, HunkText] = MappingProxyType({})  # by hunk id
 
     @property
     def verdict(self) -> Verdict:
@@ -83,11 +80,10 @@ class TargetReport:
         return Verdict.FAILED if failed else Verdict.CLEAN
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Every target of one run, and the stacks that it knows."""
 
-    targets: tuple[TargetReport, ...] = field(default_factory=tuple)
+    targets: tuple[TargetReport, ...] = ()
     stacks: tuple[StackHead, ...] = ()
 
     @property

@@ -8,7 +8,7 @@ a history, so the whole of it is walked; bisection would answer wrongly.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from backport.core.applying import apply_stack
@@ -130,10 +130,10 @@ def _paths(file: FilePatch) -> set[str]:
 
 def _cut(stack: Stack, paths: set[str]) -> Stack:
     patches = (
-        replace(patch, files=tuple(file for file in patch.files if _paths(file) & paths))
+        patch._replace(files=tuple(file for file in patch.files if _paths(file) & paths))
         for patch in stack.patches
     )
-    return replace(stack, patches=tuple(patch for patch in patches if patch.files))
+    return stack._replace(patches=tuple(patch for patch in patches if patch.files))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,13 +34,14 @@ def read_stack(name: str, folder: str, files: Mapping[str, bytes]) -> tuple[Stac
     table = Table(values, source)
     patches, texts = _patches(folder, files, problems)
     known = not problems or bool(values)
-    stack = _stack(name, table, patches, stack_digest(texts)) if known else _nothing(name)
+    stack = _stack(name, table, patches, stack_digest(texts)) if known else nothing(name)
     if known:
         table.finish()
     return stack, problems
 
 
-def _nothing(name: str) -> Stack:
+def nothing(name: str) -> Stack:
+    """The stack of that name as far as it is known where its folder cannot be read."""
     return Stack(name, "", "upstream", "", "", ())
 
 
@@ -57,6 +58,7 @@ def _stack(name: str, table: Table, patches: tuple[Patch, ...], digest: str) -> 
         _upstream(table.table("upstream")),
         _requires(table.table("requires")),
         table.texts("parity"),
+        table.texts("after"),
         table.text("retire", default=""),
         digest,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from backport.core.patches import FilePatch, HunkId, Patch, hunk_ids
 
@@ -13,8 +13,7 @@ STATES = ("open", "merged", "closed")
 RELATIONS = ("rewrite", "cherry-pick")
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
+class Upstream(NamedTuple):
     """The change that a stack carries: repository, pull request, its state and commits.
 
     `relation` says whether the patches came from those commits (cherry-pick) or
@@ -28,9 +27,12 @@ class Upstream:
     commits: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """One change as the library keeps it; `home` is the release its patches were written on."""
+class Stack(NamedTuple):
+    """One change as the library keeps it.
+
+    `home` is the release its patches were written on, `after` names the stacks
+    that must come before it in a manifest.
+    """
 
     name: str
     title: str
@@ -39,8 +41,9 @@ class Stack:
     why: str
     patches: tuple[Patch, ...]
     upstream: Upstream = Upstream()
-    requires: Mapping[str, str] = field(default_factory=dict)
+    requires: Mapping[str, str] = {}
     parity: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     retire: str = ""
     digest: str = ""
 

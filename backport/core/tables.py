@@ -6,7 +6,6 @@ numbers, so the line is looked up by the key's text; 0 hits leave it out.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Source:
     """A TOML file's name and text, and the problems found in it so far."""
 
@@ -33,15 +32,22 @@ class Source:
         return at
 
     def _next(self, lines: list[str], at: int, key: str, keys: Sequence[str | int]) -> int:
+        """The next line that opens the table `key` or, before any other table, sets the key."""
         place = list(keys).index(key)
         nth = keys[place + 1] if place + 1 < len(keys) else 0
         left = nth if isinstance(nth, int) else 0
-        shape = re.compile(rf"\s*(\[\[?\s*{re.escape(key)}\s*\]|[\"']?{re.escape(key)}[\"']?\s*=)")
+        name = re.escape(key)
+        opens = re.compile(rf"\s*\[\[?\s*{name}\s*\]")
+        sets = re.compile(rf"\s*[\"']?{name}[\"']?\s*=")
+        inside = True
         for number in range(at, len(lines)):
-            if shape.match(lines[number]):
+            if opens.match(lines[number]):
                 if not left:
                     return number + 1
                 left -= 1
+            elif inside and sets.match(lines[number]):
+                return number + 1
+            inside = inside and not lines[number].startswith("[")
         return 0
 
     def report(self, keys: Sequence[str | int], problem: str) -> None:
@@ -62,6 +68,8 @@ def key_text(keys: Sequence[str | int]) -> str:
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """A hint that names the closest known word, or lists them where none is close."""
+    import difflib
+
     close = difflib.get_close_matches(word, known, 1, 0.5)
     if close:
         return f"did you mean {close[0]!r}?"
@@ -80,7 +88,7 @@ def parse_toml(name: str, text: str) -> tuple[dict[str, Any], Source]:
         return {}, source
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Table:
     """One table being read; `finish` reports the keys that nobody asked for."""
 
@@ -117,11 +125,13 @@ class Table:
             return None
         return value
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of strings, empty where the key is missing."""
+    def texts(self, key: str, single: bool = False) -> tuple[str, ...]:
+        """A list of strings, empty where the key is missing; `single` allows one without a list."""
         value = self._value(key)
         if value is None:
             return ()
+        if single and isinstance(value, str):
+            return (value,)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             self.problem(key, "must be a list of strings")
             return ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 REGULAR = "100644"
 EXECUTABLE = "100755"
@@ -17,8 +17,7 @@ GITLINK = "160000"
 DIRECTORY = "040000"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A file of a tree: its git mode (six octal digits) and its bytes."""
 
     mode: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from backport import __version__
@@ -24,7 +23,7 @@ def report_values(report: Report) -> dict[str, Any]:
         "tool": {"name": "backport", "version": __version__},
         "exit_code": report.exit_code,
         "targets": [target_values(target) for target in report.targets],
-        "stacks": [_filled(asdict(head)) for head in report.stacks],
+        "stacks": [_filled(head._asdict()) for head in report.stacks],
     }
 
 

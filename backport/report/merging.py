@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from backport.core.outcomes import CheckResult, Finding, Severity, StackOutcome, Status
 from backport.core.reports import Report, StackHead, StackReport, TargetReport
@@ -25,7 +24,7 @@ def only(report: Report, stacks: Sequence[str]) -> Report:
         kept = tuple(entry for entry in target.stacks if entry.result.stack in stacks)
         ids = {str(hunk.id) for entry in kept for hunk in entry.result.hunks}
         texts = {key: text for key, text in target.texts.items() if key in ids}
-        targets.append(replace(target, stacks=kept, texts=texts))
+        targets.append(target._replace(stacks=kept, texts=texts))
     return Report(tuple(targets), report.stacks)
 
 
@@ -71,7 +70,7 @@ def _join(shards: list[TargetReport], wanted: list[str]) -> TargetReport:
     if problems:
         checks = (*checks, CheckResult(SHARDS, Status.FAILED, tuple(problems)))
     texts = {key: text for shard in shards for key, text in shard.texts.items()}
-    return replace(first, stacks=(*ordered, *stacks.values()), checks=checks, texts=texts)
+    return first._replace(stacks=(*ordered, *stacks.values()), checks=checks, texts=texts)
 
 
 def _worse(one: StackReport | None, other: StackReport) -> StackReport:
@@ -103,5 +102,5 @@ def _checks(checks: list[CheckResult]) -> tuple[CheckResult, ...]:
     for same in by_name.values():
         worst = min(same, key=lambda check: _WORST.index(check.status))
         findings = dict.fromkeys(finding for check in same for finding in check.findings)
-        out.append(replace(worst, findings=tuple(findings)))
+        out.append(worst._replace(findings=tuple(findings)))
     return tuple(out)

@@ -76,7 +76,7 @@ def _head(values: Mapping[str, Any]) -> StackHead:
     return StackHead(**{key: _str(value) for key, value in values.items() if key in _HEAD})
 
 
-_HEAD = frozenset(StackHead.__slots__)
+_HEAD = frozenset(StackHead._fields)
 
 
 def _stack(values: Mapping[str, Any]) -> StackReport:

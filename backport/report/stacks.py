@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from backport.core.outcomes import HunkResult
+from backport.core.paths import decode
 from backport.core.reports import TargetReport
 from backport.core.stacks import Stack
 from backport.report.machine import hunk_json
 
+_FLAG = re.compile(r"\bVLLM_[A-Z0-9_]+\b")
+_GATE = re.compile(r"def ((?:is_|_?can_|_?use_|_?has_|_?needs_)\w+|\w+_(?:supported|enabled))\(")
 SHARED = ("vllm/",)
 VENDOR_WORDS = ("rocm", "amd", "nvidia", "cuda", "xpu", "tpu", "cpu")
 
@@ -21,7 +25,7 @@ def stack_text(stack: Stack, reports: list[TargetReport]) -> str:
     lines += ["", *stack.why.split("\n"), ""]
     for patch in stack.patches:
         lines.append(f"{patch.name}: {patch.subject}")
-    lines += ["", f"shared surface: {shared_surface(stack)}", ""]
+    lines += ["", f"shared surface: {shared_surface(stack)}", f"gates: {gates(stack)}", ""]
     landed = {report.target: _landed(stack, report) for report in reports}
     for hunk_id, _, _, _ in stack.hunks():
         lines.append(str(hunk_id))
@@ -47,6 +51,21 @@ def shared_surface(stack: Stack) -> str:
     """The stack's files that are nobody's own: those outside vendor folders and tests."""
     files = [path for path in stack.paths() if path.startswith(SHARED) and not _vendor(path)]
     return ", ".join(files) or "none"
+
+
+def gates(stack: Stack) -> str:
+    """What the stack's added lines read to decide: environment flags, and predicates it defines."""
+    added = [
+        decode(line)
+        for patch in stack.patches
+        for file in patch.files
+        if file.path.startswith(SHARED)
+        for hunk in file.hunks
+        for line in hunk.added
+    ]
+    found = {name for line in added for name in _GATE.findall(line) if name}
+    flags = {name for line in added for name in _FLAG.findall(line)}
+    return ", ".join([*sorted(flags), *sorted(found)]) or "none"
 
 
 def _vendor(path: str) -> bool:
@@ -90,6 +109,8 @@ def stack_json(stack: Stack, reports: list[TargetReport]) -> str:
         "home": stack.home,
         "digest": stack.digest,
         "patches": [patch.name for patch in stack.patches],
+        "shared_surface": shared_surface(stack),
+        "gates": gates(stack),
         "hunks": [str(hunk_id) for hunk_id, _, _, _ in stack.hunks()],
         "targets": {
             report.target: {

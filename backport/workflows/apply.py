@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
 
+from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.accepting import accept
 from backport.core.evaluating import Evaluation, evaluate
@@ -13,31 +15,17 @@ from backport.core.manifests import Manifest
 from backport.core.messages import squash_message
 from backport.core.objects import GitObject, Identity, render_commit
 from backport.core.outcomes import CheckResult, StackOutcome, Status
-from backport.core.reports import StackReport, TargetReport, Verdict
+from backport.core.reports import HunkText, StackReport, TargetReport, Verdict
+from backport.core.trees import Entry
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
 from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
 from backport.workflows.verify import verify
 
-if TYPE_CHECKING:
-    from backport.checkout import Checkout
-
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
 
 
-class Repository(Protocol):
-    """What finding out needs of a repository."""
-
-    @property
-    def shown(self) -> str: ...
-
-    def base(self, name: str) -> str: ...
-
-    def tree(self, commit: str) -> CommitTree: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(NamedTuple):
     """One target as far as it is computed; nothing of it is written yet."""
 
     manifest: Manifest
@@ -63,15 +51,15 @@ def run_target(
 
 
 def check_target(
-    library: Library, manifest: Manifest, repository: Repository, options: Options
-) -> tuple[TargetReport, Evaluation, CommitTree]:
-    """One target as `apply` would find it, with what it was made of; writes nothing."""
+    library: Library, manifest: Manifest, repository: Checkout, options: Options
+) -> tuple[TargetReport, Mapping[str, Entry | None]]:
+    """One target as `apply` would find it, and the files that it changes; writes nothing."""
     work, report = _judge(library, manifest, repository, options)
-    return report, work.evaluation, work.base
+    return report, work.evaluation.changes
 
 
 def _judge(
-    library: Library, manifest: Manifest, repository: Repository, options: Options
+    library: Library, manifest: Manifest, repository: Checkout, options: Options
 ) -> tuple[_Work, TargetReport]:
     work = _compute(library, manifest, repository)
     checks = [
@@ -90,8 +78,15 @@ def _judge(
         tuple(StackReport(result) for result in work.evaluation.results),
         tuple(checks),
         repository=repository.shown,
+        texts=_texts(library, work) if options.texts else {},
     )
     return work, report
+
+
+def _texts(library: Library, work: _Work) -> dict[str, HunkText]:
+    from backport.workflows.texts import hunk_texts
+
+    return hunk_texts(library, work.manifest, work.evaluation, work.base)
 
 
 def try_target(
@@ -106,9 +101,10 @@ def try_target(
         )
 
 
-def _compute(library: Library, manifest: Manifest, repository: Repository) -> _Work:
-    commit = repository.base(manifest.base)
-    base = repository.tree(commit)
+def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
+    commit = checkout.base(manifest.base)
+    base = checkout.tree(commit)
+    base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
     evaluation = evaluate(manifest, library.stacks, base)
     trees: list[str] = []
     objects: list[GitObject] = []
@@ -129,15 +125,14 @@ def _parity(options: Options) -> CheckResult:
 
 
 def _lock(library: Library, work: _Work, options: Options) -> CheckResult:
-    content = _lock_content(library, work)
-    path = library.root / work.manifest.source
-    file = path.with_suffix(".lock")
+    file = (library.root / work.manifest.source).with_suffix(".lock")
     shown = work.manifest.source.removesuffix(".toml") + ".lock"
     if options.lock:
-        note = f"{shown} is written by this run"
+        return CheckResult("lock", Status.NOT_RUN, note=f"{shown} is written by this run")
+    if not file.exists():
+        note = f"there is no {shown}; write it with --lock"
         return CheckResult("lock", Status.NOT_RUN, note=note)
-    text = file.read_text("utf-8") if file.exists() else None
-    return compare_lock(shown, text, content)
+    return compare_lock(shown, file.read_text("utf-8"), _lock_content(library, work))
 
 
 def _lock_content(library: Library, work: _Work) -> dict[str, object]:
@@ -169,16 +164,7 @@ def _write(
     did = _leave_branch(checkout, options, work, [*work.objects, *commits], tip)
     if options.lock:
         _write_lock(library, work)
-    return TargetReport(
-        report.target,
-        report.branch,
-        report.base,
-        report.tree,
-        tuple(stacks),
-        report.checks,
-        repository=report.repository,
-        did=did,
-    )
+    return report._replace(stacks=tuple(stacks), did=did)
 
 
 def _commits(
@@ -214,7 +200,7 @@ def _leave_branch(
             "or give --checkout to update the work tree too"
         )
     if options.checkout:
-        _refuse_dirty(checkout, held)
+        _refuse_checkout(checkout, held, tip)
     if old != tip:
         checkout.store(objects)
     if options.checkout:
@@ -228,11 +214,17 @@ def _leave_branch(
     return "made" if old is None else f"moved from {old[:12]}"
 
 
-def _refuse_dirty(checkout: Checkout, held: object) -> None:
-    dirty = checkout.dirty()
+def _refuse_checkout(checkout: Checkout, held: Path | None, tip: str) -> None:
+    """Refuse what would mix with a person's own work; a run that was killed half-way may go on."""
     if held and str(held) != checkout.shown:
         raise EnvironmentProblem(f"the branch is checked out in another work tree, {held}")
-    if dirty:
+    unfinished = checkout.unfinished()
+    if unfinished:
+        raise EnvironmentProblem(
+            f"{checkout.shown} is in the middle of a {unfinished}; finish or abort it first"
+        )
+    dirty = checkout.dirty()
+    if dirty and not checkout.is_at(tip):
         listed = ", ".join(dirty[:5]) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
         raise EnvironmentProblem(
             f"{checkout.shown} has uncommitted changes in {listed}; commit or stash them first"

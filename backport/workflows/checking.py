@@ -6,11 +6,12 @@ import fnmatch
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from backport.cache import ResultCache, digest, tool_identity
+from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.manifests import Manifest
 from backport.core.objects import blob_id
@@ -21,7 +22,6 @@ from backport.core.stacks import Stack
 from backport.core.tables import nearest
 from backport.errors import BackportError, BadInput
 from backport.library import Library
-from backport.reader import Reader
 from backport.report.machine import target_values
 from backport.report.reading import target_of
 from backport.workflows.options import Options
@@ -78,7 +78,7 @@ class _Plan:
 def check_targets(
     library: Library,
     manifests: Sequence[Manifest],
-    reader: Reader,
+    reader: Checkout,
     options: Options,
     *,
     cache: ResultCache | None = None,
@@ -146,20 +146,17 @@ def heads(stacks: Mapping[str, Stack]) -> tuple[StackHead, ...]:
 # ---------------------------------------------------------------- one target
 
 
-def _try(library: Library, plan: _Plan, reader: Reader, options: Options) -> dict[str, Any]:
-    from backport.workflows.apply import check_target  # what is known already needs neither
-    from backport.workflows.texts import hunk_texts
+def _try(library: Library, plan: _Plan, reader: Checkout, options: Options) -> dict[str, Any]:
+    from backport.workflows.apply import check_target  # what is known already does not need it
 
     manifest = plan.manifest
     try:
-        report, evaluation, base = check_target(library, manifest, reader, options)
-        texts = hunk_texts(library, manifest, evaluation, base)
+        report, changes = check_target(library, manifest, reader, options._replace(texts=True))
         after = {
             path: [entry.mode, blob_id(entry.data, reader.algorithm)] if entry else None
-            for path, entry in evaluation.changes.items()
+            for path, entry in changes.items()
         }
-        values = target_values(replace(report, texts=texts))
-        return {"target": values, "commit": plan.commit, "after": after}
+        return {"target": target_values(report), "commit": plan.commit, "after": after}
     except BackportError as error:
         return {"target": _failed(manifest, reader, str(error))}
     except Exception as error:  # noqa: BLE001 - a bug in one target must not hide the others
@@ -168,12 +165,12 @@ def _try(library: Library, plan: _Plan, reader: Reader, options: Options) -> dic
         return {"target": _failed(manifest, reader, problem)}
 
 
-def _failed(manifest: Manifest, reader: Reader, problem: str) -> dict[str, Any]:
+def _failed(manifest: Manifest, reader: Checkout, problem: str) -> dict[str, Any]:
     report = TargetReport(manifest.name, manifest.branch, error=problem, repository=reader.shown)
     return target_values(report)
 
 
-def _values(plan: _Plan, reader: Reader, answer: bytes | Died) -> dict[str, Any]:
+def _values(plan: _Plan, reader: Checkout, answer: bytes | Died) -> dict[str, Any]:
     if isinstance(answer, Died):
         return {"target": _failed(plan.manifest, reader, f"{answer}; run again with --jobs 1")}
     values: dict[str, Any] = json.loads(answer)
@@ -192,7 +189,7 @@ def _keepable(report: TargetReport) -> bool:
 def _plan(
     library: Library,
     manifest: Manifest,
-    reader: Reader,
+    reader: Checkout,
     options: Options,
     cache: ResultCache | None,
     identity: str,
@@ -258,16 +255,16 @@ def _at(base: CommitTree, path: str) -> str:
 
 
 def _revived(
-    kept: Mapping[str, Any], commit: str, base: CommitTree, reader: Reader
+    kept: Mapping[str, Any], commit: str, base: CommitTree, reader: Checkout
 ) -> TargetReport | None:
     """The kept report, as the commit at hand would have it; None where that cannot be said."""
     try:
-        report = replace(target_of(kept["target"]), repository=reader.shown)
+        report = target_of(kept["target"])._replace(repository=reader.shown)
         if kept["commit"] == commit:
             return report
         if any(stack.result.outcome is StackOutcome.CONFLICT for stack in report.stacks):
             return None  # its hints name files of the whole tree
         after = {path: (at[0], at[1]) if at else None for path, at in kept["after"].items()}
-        return replace(report, base=commit, tree=base.with_ids(after))
+        return report._replace(base=commit, tree=base.with_ids(after))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backport.cache import ResultCache, read_values, state_folder, write_values
+from backport.checkout import Checkout
 from backport.core.manifests import Manifest
 from backport.core.reports import Report, StackHead, TargetReport
 from backport.library import Library
-from backport.reader import Reader
 from backport.report.changes import changes
 from backport.report.machine import report_values
 from backport.report.reading import NotAReport, parse_report
@@ -21,7 +21,7 @@ from backport.workflows.options import Options
 def check_and_record(
     library: Library,
     manifests: Sequence[Manifest],
-    reader: Reader,
+    reader: Checkout,
     options: Options,
     cache: ResultCache | None,
     jobs: int | None,

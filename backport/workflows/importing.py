@@ -16,6 +16,7 @@ from backport.core.stack_format import NAME
 from backport.core.trees import DIRECTORY
 from backport.errors import BadInput
 
+_READS_LIKE_A_PATCH = re.compile(r"---( |$)|diff --|Index: |@@ -|@@@ ")
 _NAME_TRAILER = re.compile(r"^Patch-name: *(\S+)\s*$\n?", re.MULTILINE)
 
 
@@ -51,6 +52,12 @@ def _patch(checkout: Checkout, commit: Commit) -> Patch:
         raise BadInput(
             f"commit {commit.id[:12]}: {name!r} is no patch name (lower-case-with-dashes)"
         )
+    for line in body.split("\n"):
+        if _READS_LIKE_A_PATCH.match(line):
+            raise BadInput(
+                f"commit {commit.id[:12]}: the line {line!r} of its message would be read as "
+                "part of the patch; reword it"
+            )
     try:
         files = parse_diff(commit.diff)
     except PatchError as error:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What a person asked for; `write` is False for `check` and dry runs."""
 
     write: bool = True
@@ -15,3 +14,4 @@ class Options:
     checkout: bool = False
     force: bool = False
     lock: bool = False
+    texts: bool = False  # also tell each hunk's lines, for a report that is read elsewhere

@@ -9,6 +9,7 @@ from typing import Any
 
 from backport import plumbing
 from backport.cache import ResultCache, digest, tool_identity
+from backport.checkout import Checkout
 from backport.core.paths import decode
 from backport.core.scanning import (
     ABSENT,
@@ -27,7 +28,6 @@ from backport.core.scanning import (
 from backport.core.stacks import Stack
 from backport.core.trees import DIRECTORY, GITLINK, Entry
 from backport.errors import BackportError, BadInput, EnvironmentProblem
-from backport.reader import Reader
 from backport.workflows.workers import Died, Workers, usable_cores
 
 _LOG = (
@@ -86,7 +86,7 @@ def parse_range(text: str) -> tuple[str, str]:
 
 def scan(
     stacks: Sequence[Stack],
-    reader: Reader,
+    reader: Checkout,
     start: str,
     end: str,
     *,
@@ -127,7 +127,7 @@ def _trace(job: _Job, start: Mapping[str, Version], commits: Sequence[Commit]) -
 
 
 def stands(
-    stacks: Sequence[Stack], reader: Reader, name: str, cache: ResultCache | None = None
+    stacks: Sequence[Stack], reader: Checkout, name: str, cache: ResultCache | None = None
 ) -> Sight:
     """How the stacks stand at one commit, the worst of them."""
     tree = reader.tree(reader.base(name))
@@ -148,7 +148,7 @@ def stands(
 
 
 def _history(
-    reader: Reader, start: str, end: str, paths: Sequence[str]
+    reader: Checkout, start: str, end: str, paths: Sequence[str]
 ) -> tuple[list[Commit], dict[str, Version]]:
     """The commits that touch the paths, oldest first, and the versions that the first one met."""
     out = plumbing.run(reader.git_dir, *_LOG, f"{start}..{end}", "--", *paths)
@@ -168,7 +168,7 @@ def _history(
 
 
 def _one_step(
-    reader: Reader, start: str, end: str, paths: Sequence[str]
+    reader: Checkout, start: str, end: str, paths: Sequence[str]
 ) -> tuple[dict[str, Version], list[Commit]]:
     """The start's versions, and the end as the one commit that changed them."""
     trees = reader.tree(start), reader.tree(end)
@@ -232,7 +232,7 @@ def _needs(job: _Job, start: Mapping[str, Version], commits: Sequence[Commit]) -
                 job.needed[at, versions_of(unit, versions)] = None
 
 
-def _judge_all(work: Sequence[_Job], reader: Reader, jobs: int, told: Told) -> int:
+def _judge_all(work: Sequence[_Job], reader: Checkout, jobs: int, told: Told) -> int:
     """Judge what is not known yet, in processes where that pays; returns how much it was."""
     todo = [(job, key) for job in work for key in job.needed if key not in job.judged]
     entries = [_entries(job.parts[key[0]], key[1], reader) for job, key in todo]
@@ -251,7 +251,9 @@ def _judge_all(work: Sequence[_Job], reader: Reader, jobs: int, told: Told) -> i
     return len(todo)
 
 
-def _entries(unit: Unit, versions: tuple[Version, ...], reader: Reader) -> dict[str, Entry | None]:
+def _entries(
+    unit: Unit, versions: tuple[Version, ...], reader: Checkout
+) -> dict[str, Entry | None]:
     found: dict[str, Entry | None] = {}
     for path, (mode, blob) in zip(unit.paths, versions, strict=True):
         if not mode:
@@ -292,9 +294,9 @@ def _kept(cache: ResultCache, key: str) -> dict[Key, tuple[Seen, ...]]:
         return {}
 
 
-def bisect_exit(stacks: Sequence[Stack], reader: Reader, cache: ResultCache | None) -> int:
+def bisect_exit(stacks: Sequence[Stack], reader: Checkout, cache: ResultCache | None) -> int:
     """What `git bisect run` is told of the commit at hand: 0 good, 1 bad, 125 cannot be told."""
-    name = "BISECT_HEAD" if reader.lookup("BISECT_HEAD") else "HEAD"
+    name = "BISECT_HEAD" if reader.commit_id("BISECT_HEAD") else "HEAD"
     try:
         return 1 if stands(stacks, reader, name, cache) is Sight.CONFLICT else 0
     except BackportError:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from backport.cache import ResultCache
+from backport.checkout import Checkout
 from backport.core.outcomes import Status
 from backport.core.paths import encode, unsafe
 from backport.core.reports import Report, TargetReport
 from backport.core.trees import SYMLINK
 from backport.errors import BackportError, BadInput
 from backport.library import Library, load
-from backport.reader import Reader
 from backport.report.reading import NotAReport, parse_report
 from backport.workflows.checking import check_targets
 from backport.workflows.history import last_result
@@ -24,7 +23,7 @@ LAST = "last"
 OPTIONS = Options(write=False, parity=False)  # what `check` does by default, without GPUs
 
 
-def now(library: Library, reader: Reader, told: Report | None) -> Report:
+def now(library: Library, reader: Checkout, told: Report | None) -> Report:
     """Every target as it stands, worked out only where it is not known.
 
     Parity is not run again: what the last check said of the very same tree counts.
@@ -33,7 +32,7 @@ def now(library: Library, reader: Reader, told: Report | None) -> Report:
     report = check_targets(library, list(library.manifests.values()), reader, OPTIONS, cache=cache)
     last = {target.target: target for target in told.targets} if told else {}
     targets = tuple(_with_parity(target, last.get(target.target)) for target in report.targets)
-    return replace(report, targets=targets)
+    return report._replace(targets=targets)
 
 
 def _with_parity(target: TargetReport, last: TargetReport | None) -> TargetReport:
@@ -43,10 +42,10 @@ def _with_parity(target: TargetReport, last: TargetReport | None) -> TargetRepor
     checks = (
         known.get(check.name, check) if check.name == "parity" else check for check in target.checks
     )
-    return replace(target, checks=tuple(checks))
+    return target._replace(checks=tuple(checks))
 
 
-def result_of(ref: str, library: Library, reader: Reader) -> Report:
+def result_of(ref: str, library: Library, reader: Checkout) -> Report:
     """An earlier result: a report's file, `last`, or the library as it was at a revision of git.
 
     Raises BadInput where `ref` is none of these.
@@ -65,9 +64,9 @@ def result_of(ref: str, library: Library, reader: Reader) -> Report:
     return _at_revision(ref, library, reader)
 
 
-def _at_revision(ref: str, library: Library, reader: Reader) -> Report:
+def _at_revision(ref: str, library: Library, reader: Checkout) -> Report:
     try:
-        own = Reader.open(library.root, search=True)
+        own = Checkout.open(library.root, search=True)
     except BackportError:
         raise BadInput(
             f"{ref!r} is no report's file, and the library is in no repository"
@@ -82,7 +81,7 @@ def _at_revision(ref: str, library: Library, reader: Reader) -> Report:
         return check_targets(then, list(then.manifests.values()), reader, OPTIONS, cache=cache)
 
 
-def _export(own: Reader, commit: str, root: Path, folder: Path) -> None:
+def _export(own: Checkout, commit: str, root: Path, folder: Path) -> None:
     """Write the library's own files as they were at the commit."""
     tree = own.tree(commit)
     inside = root.resolve().relative_to(Path(own.shown).resolve()).as_posix()

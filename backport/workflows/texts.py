@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from backport.core.applying import apply_stack
 from backport.core.evaluating import Evaluation
@@ -52,7 +52,7 @@ class _Seen:
     def at(self, patch: Patch) -> Tree:
         if patch.name not in self.by_patch:
             earlier = self.stack.patches[: self.stack.patches.index(patch)]
-            prefix = replace(self.stack, patches=earlier)
+            prefix = self.stack._replace(patches=earlier)
             adaptations = self.manifest.adaptations_of(self.stack.name)
             changes = apply_stack(prefix, adaptations, self.tree).changes if earlier else {}
             self.by_patch[patch.name] = Overlay(self.tree, dict(changes))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from backport.checkout import Checkout
 from backport.core.reports import Report
 from backport.library import load
-from backport.reader import Reader
 from backport.workflows.apply import Options
 from backport.workflows.checking import check_targets
 from tests.report.world import SEALED, World, make_world, manifest_text
@@ -41,6 +41,6 @@ def world(tmp_path: Path) -> World:
 def report(shared_world: World) -> Report:
     """Clean, moved, conflict, contained, skipped and error in one report."""
     library = load(shared_world.root)
-    with Reader.open(shared_world.repo) as reader:
+    with Checkout.open(shared_world.repo) as reader:
         manifests = list(library.manifests.values())
         return check_targets(library, manifests, reader, Options(write=False), jobs=1)

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from backport.cache import ResultCache
+from backport.checkout import Checkout
 from backport.cli import run
 from backport.core.outcomes import Outcome
 from backport.core.reports import Report, TargetReport, Verdict
 from backport.errors import BadInput
 from backport.library import load
-from backport.reader import Reader
 from backport.workflows import apply, checking
 from backport.workflows.apply import Options, check_target
 from backport.workflows.checking import check_targets, select
@@ -29,7 +29,7 @@ def check(
     world: World, cache: ResultCache | None = None, jobs: int = 1, audit: bool = False
 ) -> Report:
     library = load(world.root)
-    with Reader.open(world.repo) as reader:
+    with Checkout.open(world.repo) as reader:
         options = Options(write=False, audit=audit)
         manifests = list(library.manifests.values())
         return check_targets(library, manifests, reader, options, cache=cache, jobs=jobs)

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,7 +160,7 @@ def test_a_shard_that_left_nothing_fails(report: Report, shared_world: World) ->
 
 def test_shards_of_different_bases_fail(report: Report) -> None:
     one = Report(report.targets[:1])
-    other = Report((replace(one.targets[0], base="0" * 40),))
+    other = Report((one.targets[0]._replace(base="0" * 40),))
     found = merged([one, other])
     assert found.targets[0].verdict is Verdict.FAILED
     assert merged([one, one]) == one
@@ -175,7 +174,7 @@ def test_a_check_that_one_shard_failed_is_failed(report: Report) -> None:
     target = report.targets[0]
 
     def joined(*checks: CheckResult) -> CheckResult:
-        reports = [Report((replace(target, checks=(check,)),)) for check in checks]
+        reports = [Report((target._replace(checks=(check,)),)) for check in checks]
         return merged(reports).targets[0].checks[0]
 
     assert joined(good, bad, passed) == bad

@@ -15,11 +15,11 @@ import pytest
 
 import backport
 from backport.cache import ResultCache
+from backport.checkout import Checkout
 from backport.cli import run
 from backport.core.scanning import Sight, units, whole
 from backport.errors import BadInput, EnvironmentProblem
 from backport.library import Library, load
-from backport.reader import Reader
 from backport.report import timeline
 from backport.report.html.timeline import as_html
 from backport.workflows.scan import Scan, parse_range, scan
@@ -40,7 +40,7 @@ class Story:
         return load(self.root)
 
     def scan(self, span: str = "start..main", cache: ResultCache | None = None) -> Scan:
-        with Reader.open(self.repo) as reader:
+        with Checkout.open(self.repo) as reader:
             stacks = list(self.library().stacks.values())
             return scan(stacks, reader, *parse_range(span), cache=cache, jobs=1)
 
@@ -324,10 +324,10 @@ def test_bisect_run_ends_the_bisection_for_a_wrong_call(story: Story) -> None:
 def test_bisect_run_skips_what_it_cannot_tell(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(self: Reader, object_id: str) -> bytes:
+    def missing(self: Checkout, object_id: str) -> bytes:
         raise EnvironmentProblem(object_id)
 
-    monkeypatch.setattr(Reader, "read_object", missing)
+    monkeypatch.setattr(Checkout, "read_object", missing)
     assert call(story, "--stack", "fix", "--bisect-run", "--no-cache") == 125
 
 

@@ -1,0 +1,390 @@
+"""Every problem is told in one line that says what, where and the mend; never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.repos import BRANCH, ENGINE, Done, Shell, World, patches
+
+MANIFEST = "manifests/me/v1.0.0.toml"
+STACK = "patches/cache/stack.toml"
+PATCH = "patches/cache/p1.patch"
+
+Break = Callable[[World], None]
+
+
+def problems(done: Done) -> list[str]:
+    """What a failed run tells, without the prefix that each line must have."""
+    lines = done.problems
+    assert all(line.startswith("backport: error: ") for line in lines)
+    return [line.removeprefix("backport: error: ") for line in lines]
+
+
+def edit(name: str, old: str, new: str) -> Break:
+    """Replace a text in a file of the library."""
+
+    def apply(world: World) -> None:
+        path = world.library.root / name
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    return apply
+
+
+def add(name: str, text: str | bytes) -> Break:
+    """Add text at the end of a file of the library, which is made if need be."""
+
+    def apply(world: World) -> None:
+        path = world.library.root / name
+        before = path.read_bytes() if path.exists() else b""
+        world.library.write(name, before + (text.encode() if isinstance(text, str) else text))
+
+    return apply
+
+
+def remove(name: str) -> Break:
+    return lambda world: (world.library.root / name).unlink()
+
+
+def sized(name: str, size: int) -> Break:
+    """A file of this size that takes no room on the disk."""
+
+    def apply(world: World) -> None:
+        with (world.library.root / name).open("wb") as file:
+            file.truncate(size)
+
+    return apply
+
+
+def all_of(*breaks: Break) -> Break:
+    def apply(world: World) -> None:
+        for damage in breaks:
+            damage(world)
+
+    return apply
+
+
+def entry(verb: str, **values: str) -> str:
+    """A manifest's entry; the evidence is one that holds unless it is given."""
+    values = {
+        "hunk": "",
+        "reason": "a reason",
+        "when": '{ present = "engine/ops.py" }',
+        **values,
+    }
+    shown = (
+        f"{key} = {value if value.startswith('{') else repr(value)}\n"
+        for key, value in values.items()
+        if value
+    )
+    return f"[[{verb}]]\n{''.join(shown)}"
+
+
+BAD_INPUT: dict[str, tuple[Break, list[str]]] = {
+    "a manifest that is not TOML": (
+        add(MANIFEST, "stacks = [\n"),
+        [f"{MANIFEST}: not TOML: "],
+    ),
+    "a stack that is not TOML": (
+        edit(STACK, "schema = 1", "schema 1"),
+        [f"{STACK}:1:8: not TOML: "],
+    ),
+    "an unknown key": (
+        add(MANIFEST, "brunch = 'x'\n"),
+        [f"{MANIFEST}:5: brunch: is not a key here; did you mean 'branch'?"],
+    ),
+    "a missing key": (edit(MANIFEST, 'base = "v1.0.0"\n', ""), [f"{MANIFEST}: base: is missing"]),
+    "a key of another type": (
+        edit(MANIFEST, 'base = "v1.0.0"', "base = 1"),
+        [f"{MANIFEST}:2: base: must be a string, not a number"],
+    ),
+    "another schema": (
+        edit(MANIFEST, "schema = 1", "schema = 2"),
+        [f"{MANIFEST}:1: schema: must be 1"],
+    ),
+    "a stack that is not there": (
+        edit(MANIFEST, '"cache"', '"cash"'),
+        [
+            f"{MANIFEST}:4: stacks: there is no stack 'cash'; did you mean 'cache'?",
+            f"{MANIFEST}:4: stacks: names no stack",
+        ],
+    ),
+    "a stack that is listed twice": (
+        edit(MANIFEST, '"cache"', '"cache", "cache"'),
+        [f"{MANIFEST}:4: stacks: cache is listed twice"],
+    ),
+    "a branch that git does not allow": (
+        edit(MANIFEST, f'"{BRANCH}"', '"a..b"'),
+        [f"{MANIFEST}:3: branch: 'a..b' is not a branch name that git allows"],
+    ),
+    "a hunk that is not there": (
+        add(MANIFEST, entry("drop", hunk="cache/p1:engine/attention.py#1@00000000")),
+        [f"{MANIFEST}:6: drop[1].hunk: there is no hunk cache/p1:engine/attention.py#1@00000000; "],
+    ),
+    "a hunk id of another form": (
+        add(MANIFEST, entry("drop", hunk="cache")),
+        [f"{MANIFEST}:6: drop[1].hunk: 'cache': a hunk id looks like stack/patch:path#ordinal@"],
+    ),
+    "an entry without a reason": (
+        add(MANIFEST, entry("skip", stack="cache", reason=" ")),
+        [f"{MANIFEST}:6: skip[1].reason: is empty"],
+    ),
+    "an entry without evidence": (
+        add(MANIFEST, "[[skip]]\nstack = 'cache'\nreason = 'x'\n"),
+        [f"{MANIFEST}:5: skip[1].when: gives no evidence; "],
+    ),
+    "a patch that is not listed": (
+        add("patches/cache/extra.patch", "x"),
+        ["patches/cache/extra.patch: is not listed in series; add or delete it"],
+    ),
+    "a patch that is listed twice": (
+        add("patches/cache/series", "p1\n"),
+        ["patches/cache/series:3: p1 is listed twice (first in line 1)"],
+    ),
+    "a listed patch that is not there": (
+        remove(PATCH),
+        ["patches/cache/series:1: there is no p1.patch; did you mean 'p2'?"],
+    ),
+    "a stack without a series": (
+        remove("patches/cache/series"),
+        ["patches/cache/series: is missing; list the patch names in it, one a line"],
+    ),
+    "a stack without stack.toml": (remove(STACK), [f"{STACK}: is missing"]),
+    "a damaged patch": (
+        edit(PATCH, "         self.scale = scale\n", ""),
+        [f"{PATCH}:20: engine/attention.py hunk 1 ends early: "],
+    ),
+    "an empty patch": (
+        sized(PATCH, 0),
+        [f"{PATCH}:1: this is not a patch: it is empty"],
+    ),
+    "a path above the tree": (
+        edit(PATCH, "engine/attention.py", "../attention.py"),
+        [f"{PATCH}:8: unsafe path '../attention.py': it has the component '..'"],
+    ),
+    "a path in git's folder": (
+        edit(PATCH, "engine/attention.py", ".git/config"),
+        [f"{PATCH}:8: unsafe path '.git/config': the component '.git' names git's own folder"],
+    ),
+    "a patch over the limit": (
+        sized(PATCH, 256 * 1024 * 1024 + 1),
+        [f"{PATCH}: is 268,435,457 bytes, over the limit of 268,435,456"],
+    ),
+    "a manifest over the limit": (
+        sized(MANIFEST, 1024 * 1024 + 1),
+        [f"{MANIFEST}: is 1,048,577 bytes, over the limit of 1,048,576"],
+    ),
+    "a patch that is a folder": (
+        lambda world: (world.library.root / "patches/cache/p3.patch").mkdir(),
+        ["patches/cache/p3.patch: cannot be read: Is a directory"],
+    ),
+    "several problems in several files": (
+        all_of(
+            edit(STACK, 'kind = "fork"', 'kind = "knife"'),
+            add(MANIFEST, "brunch = 'x'\n"),
+            add("patches/cache/series", "p9\n"),
+        ),
+        [
+            "patches/cache/series:3: there is no p9.patch; did you mean 'p2'?",
+            f"{STACK}:3: kind: 'knife' is not allowed; known: upstream, fork, bugfix",
+            f"{MANIFEST}:5: brunch: is not a key here; did you mean 'branch'?",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "expected"), BAD_INPUT.values(), ids=BAD_INPUT.keys())
+def test_bad_input_ends_with_2_and_a_line_for_every_problem(
+    damage: Break, expected: list[str], world: World, shell: Shell
+) -> None:
+    damage(world)
+    before = world.repo.snapshot(), world.repo.objects()
+    done = shell(*world.words("apply"))
+    assert (done.code, done.out) == (2, "")
+    told = problems(done)
+    assert len(told) == len(expected), told
+    for line, start in zip(told, expected, strict=True):
+        assert line.startswith(start)
+    assert (world.repo.snapshot(), world.repo.objects()) == before
+
+
+@pytest.mark.parametrize(("damage", "expected"), BAD_INPUT.values(), ids=BAD_INPUT.keys())
+def test_lint_tells_the_same_problems(
+    damage: Break, expected: list[str], world: World, shell: Shell
+) -> None:
+    damage(world)
+    told = problems(shell(*world.words("apply")))
+    done = shell("lint", "--root", str(world.library.root))
+    assert done.code == 2
+    assert set(told) <= set(done.problems)
+
+
+# ---------------------------------------------------------------- targets, stacks and libraries
+
+
+def test_a_target_that_is_not_there_and_the_nearest_one(world: World, shell: Shell) -> None:
+    done = shell("apply", "--target", "me/v1.0.1", *world.words("x")[1:])
+    assert done.code == 2
+    assert problems(done) == ["there is no target 'me/v1.0.1'; did you mean 'me/v1.0.0'?"]
+
+
+def test_a_target_that_may_be_several(world: World, shell: Shell) -> None:
+    world.library.manifest("cache", name="you/v1.0.0")
+    done = shell(*world.words("apply"))
+    assert done.code == 2
+    assert problems(done) == ["target 'v1.0.0' may be me/v1.0.0 or you/v1.0.0; give the full name"]
+
+
+@pytest.mark.parametrize("name", ["v1.0.0", "1.0.0", "me/v1.0.0", "the path"])
+def test_every_name_of_a_target_is_understood(name: str, world: World, shell: Shell) -> None:
+    target = str(world.library.root / MANIFEST) if name == "the path" else name
+    done = shell("check", "--onto", target, *world.words("x")[1:])
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("me/v1.0.0: clean")
+
+
+def test_a_stack_that_is_not_there_and_the_nearest_one(world: World, shell: Shell) -> None:
+    done = shell("show", "cash", *world.words("x")[1:])
+    assert done.code == 2
+    assert problems(done) == ["there is no stack 'cash'; did you mean 'cache'?"]
+
+
+def test_a_folder_that_is_no_library(world: World, shell: Shell, tmp_path: Path) -> None:
+    done = shell("lint", "--root", str(tmp_path))
+    assert done.code == 2
+    assert problems(done) == [f"{tmp_path}: holds no patches/ and manifests/ folders"]
+
+
+def test_no_library_around_the_current_folder(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = shell("lint")
+    assert done.code == 2
+    (line,) = problems(done)
+    assert line == (
+        f"{tmp_path}: neither this folder nor one above holds patches/ and manifests/; "
+        "go there, or give --root or BACKPORT_ROOT"
+    )
+
+
+def test_a_library_without_manifests(world: World, shell: Shell) -> None:
+    (world.library.root / MANIFEST).unlink()
+    done = shell("check", "--all", *world.words("x")[1:])
+    assert done.code == 2
+    assert problems(done) == [f"{world.library.root}: the library has no manifests"]
+
+
+USAGE = {
+    "no command": (["nothing"], "No such command 'nothing'."),
+    "no target": (["apply"], "Missing option '--target' / '--onto'."),
+    "an unknown option": (["apply", "--tarjet", "x"], "No such option"),
+    "an option without its value": (
+        ["apply", "--target"],
+        "Option '--target' requires an argument.",
+    ),
+    "too many words": (["apply", "--target", "x", "y"], "Got unexpected extra argument (y)"),
+    "check of nothing": (["check"], "give --target TARGET (several times if need be) or --all"),
+    "check of both": (["check", "--all", "--target", "x"], "give --target TARGET "),
+    "a version that is none": (["fetch", "newest"], "'newest' is not a release such as 0.28.0"),
+}
+
+
+@pytest.mark.parametrize(("words", "expected"), USAGE.values(), ids=USAGE.keys())
+def test_wrong_usage_ends_with_2_and_one_line(
+    words: list[str], expected: str, shell: Shell
+) -> None:
+    done = shell(*words)
+    assert (done.code, done.out) == (2, "")
+    (line,) = problems(done)
+    assert line.startswith(expected)
+
+
+# ---------------------------------------------------------------- what ends with 1
+
+
+def verdict(done: Done) -> str:
+    return done.out.splitlines()[0].split(" ")[1]
+
+
+def hunk(world: World, shell: Shell, nth: int) -> str:
+    """The id of the stack's nth hunk, as `show` prints it."""
+    out = shell("show", "cache", *world.words("x")[1:]).out
+    return [line for line in out.splitlines() if line.startswith("cache/")][nth]
+
+
+def test_evidence_that_no_longer_holds_names_its_entry(world: World, shell: Shell) -> None:
+    dropped = hunk(world, shell, 2)
+    when = '{ absent = "engine/ops.py::gather" }'
+    world.library.manifest("cache", more=entry("drop", hunk=dropped, when=when))
+    before = world.repo.snapshot(), world.repo.objects()
+    done = shell(*world.words("apply"))
+    assert (done.code, done.err, verdict(done)) == (1, "", "stale")
+    assert (
+        f"{MANIFEST}:5:1: error: drop {dropped}: absent engine/ops.py::gather: it is there "
+        "[stale-evidence]"
+    ) in done.out
+    assert (world.repo.snapshot(), world.repo.objects()) == before
+
+
+def test_a_reanchor_to_a_scope_that_does_not_exist_names_the_nearest(
+    world: World, shell: Shell
+) -> None:
+    moved = hunk(world, shell, 1)
+    put = "after Attention.backwards"
+    world.library.manifest("cache", more=entry("reanchor", hunk=moved, put=put))
+    done = shell(*world.words("apply"))
+    assert (done.code, done.err, verdict(done)) == (1, "", "conflict")
+    assert (
+        "engine/attention.py has no Attention.backwards; did you mean 'Attention.backward'? "
+        "[conflict]"
+    ) in done.out
+
+
+def test_a_hunk_that_fits_twice_names_both_places(world: World, shell: Shell) -> None:
+    twice = ENGINE["engine/attention.py"] * 2
+    world.repo.commit("Twice\n", {"engine/attention.py": twice})
+    world.repo.git("tag", "-f", "v1.0.0")
+    done = shell(*world.words("apply"))
+    assert (done.code, done.err, verdict(done)) == (1, "", "conflict")
+    (line,) = [line for line in done.out.splitlines() if "[ambiguous]" in line and "p1" in line]
+    assert "lines 9, 22" in line
+    assert world.repo.tip() is None
+
+
+def test_a_stack_that_is_there_already_is_clean_and_makes_no_commit(
+    world: World, shell: Shell
+) -> None:
+    assert shell(*world.words("apply")).code == 0
+    world.repo.git("tag", "-f", "v1.0.0", BRANCH)
+    world.repo.git("branch", "-q", "-D", BRANCH)
+    done = shell(*world.words("apply"))
+    assert (done.code, done.err, verdict(done)) == (0, "", "clean")
+    assert "cache: already: 3 hunks" in done.out
+    assert world.repo.tip() == world.repo.git("rev-parse", "v1.0.0^{commit}")
+
+
+def test_a_stack_that_is_there_in_part_says_which_part(world: World, shell: Shell) -> None:
+    world.repo.commit("The cache\n", {"engine/cache.py": b"class Cache(dict):\n    pass\n"})
+    world.repo.git("tag", "-f", "v1.0.0")
+    done = shell(*world.words("apply"))
+    assert (done.code, verdict(done)) == (1, "conflict")
+    assert "engine/cache.py: the file is there with this content [already]" in done.out
+    assert f'hunk   = "{hunk(world, shell, 2)}"' in done.out
+    assert world.repo.tip() is None
+
+
+def test_a_result_that_does_not_compile_is_not_kept(world: World, shell: Shell) -> None:
+    world.repo.commit("Broken\n", {"engine/ops.py": b"def gather(:\n"})
+    world.library.stack("cache", patches(world.repo, "v1.0.0"))
+    (world.library.root / "patches/cache/p2.patch").unlink()
+    world.repo.git("reset", "-q", "--hard", "v1.0.0")
+    done = shell(*world.words("apply"))
+    assert (done.code, done.err, verdict(done)) == (1, "", "failed")
+    assert "engine/ops.py:1:12: error: invalid syntax [syntax]" in done.out
+    assert world.repo.tip() is None
+    assert shell(*world.words("apply", "--no-audit")).code == 0
