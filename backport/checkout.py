@@ -123,6 +123,10 @@ class Checkout:
             for key, value in settings.items():
                 config.set_value(*key.split(".", 1), value)
 
+    def again(self) -> Checkout:
+        """The same repository with a reading child of its own, for another process."""
+        return Checkout(self.place)
+
     def close(self) -> None:
         """End the child process that reads objects."""
         if self._reader:

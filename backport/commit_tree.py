@@ -114,6 +114,11 @@ class CommitTree:
         root = self._rebuild("", flat, objects)
         return root or self._empty(objects), objects
 
+    def with_ids(self, changes: Mapping[str, tuple[str, str] | None]) -> str:
+        """The id of the tree with these (mode, blob id) changes, whatever the blobs hold."""
+        objects: list[GitObject] = []
+        return self._rebuild("", changes, objects) or self._empty(objects)
+
     def _empty(self, objects: list[GitObject]) -> str:
         empty = GitObject("tree", b"")
         objects.append(empty)

@@ -19,10 +19,14 @@ COMMANDS = {
     "apply": "Apply a target's stacks and leave its branch.",
     "check": "Find out what apply would give; write nothing.",
     "status": "Show the matrix of stacks and targets.",
+    "scan": "Find the commits of a history that broke or repaired a stack.",
+    "report": "Join the reports of a CI's shards.",
+    "ci": "Print a pipeline for GitHub Actions or Buildkite.",
     "show": "Show a stack's hunks and where each one landed.",
     "verify": "Prove that a branch is what applying gives.",
     "lint": "Check every file of the library.",
     "export": "Write a target's squashed commits as an mbox.",
+    "parity": "Compare fused paths with the paths they replace.",
     "import": "Write commits into the library as a stack's patches.",
 }
 

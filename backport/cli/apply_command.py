@@ -50,10 +50,14 @@ def command(
 
     library = load(find_root(root))
     manifest = library.manifest(target)
-    options = Options(not dry_run, not no_audit, not no_parity, checkout, force, lock)
+    options = Options(not dry_run, not no_audit, not no_parity, checkout, force, lock, as_json)
     with progress() as update:
         repository = choose(repo, [manifest], update)
     with repository:
         report = Report((run_target(library, manifest, repository, options),))
+    if as_json:
+        from backport.workflows.checking import heads
+
+        report = report._replace(stacks=heads(library.stacks))
     show_report(report, as_json, quiet, verbose)
     return report.exit_code

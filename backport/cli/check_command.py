@@ -14,9 +14,21 @@ from backport.cli.options import library_option, output_options, repo_option, ve
     "targets",
     multiple=True,
     metavar="TARGET",
-    help="A manifest; may be given several times.",
+    help="A manifest, or a glob such as 'moreh/*'; may be given several times.",
 )
 @click.option("--all", "every", is_flag=True, help="Every manifest of the library.")
+@click.option(
+    "--stack", "stacks", multiple=True, metavar="STACK", help="Report these stacks alone."
+)
+@click.option(
+    "--out",
+    "outs",
+    multiple=True,
+    metavar="FORMAT[=PATH]",
+    help="Also write json, junit, sarif, github, buildkite, markdown, html or text; repeatable.",
+)
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes [one a core].")
+@click.option("--no-cache", is_flag=True, help="Work everything out again; keep nothing.")
 @repo_option
 @library_option
 @verify_options
@@ -24,6 +36,10 @@ from backport.cli.options import library_option, output_options, repo_option, ve
 def command(
     targets: tuple[str, ...],
     every: bool,
+    stacks: tuple[str, ...],
+    outs: tuple[str, ...],
+    jobs: int | None,
+    no_cache: bool,
     repo: str | None,
     root: str | None,
     no_audit: bool,
@@ -32,32 +48,33 @@ def command(
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """Find out what apply would give for one, several or all targets; write nothing."""
-    from backport.cli.screen import progress, show_report
-    from backport.core.reports import Report
-    from backport.errors import BadInput
-    from backport.library import find_root, load
-    from backport.workflows.apply import Options, check_targets
-    from backport.workflows.repositories import choose
+    """Find out what apply would give for one, several or all targets; write nothing to git.
 
-    if every == bool(targets):
-        raise BadInput("give --target TARGET (several times if need be) or --all")
+    Every target is told, even when one fails. Results are kept beside the repository
+    and used again while nothing that they depend on has changed.
+    """
+    from backport.cache import ResultCache
+    from backport.cli.outputs import tell
+    from backport.cli.screen import counting, progress
+    from backport.library import find_root, load
+    from backport.workflows.checking import select
+    from backport.workflows.history import check_and_record
+    from backport.workflows.options import Options
+    from backport.workflows.outputs import parse_out
+    from backport.workflows.repositories import choose_reader
+
+    wanted = [parse_out(word) for word in outs]
     library = load(find_root(root))
-    named = [library.manifest(target) for target in targets]
-    manifests = list(library.manifests.values()) if every else named
-    if not manifests:
-        raise BadInput(f"{library.root}: the library has no manifests")
+    manifests = select(library, targets, every)
+    shown = [library.stack(name).name for name in stacks]
     options = Options(write=False, audit=not no_audit, parity=not no_parity)
     with progress() as update:
-        repository = choose(repo, manifests, update)
-    with repository, progress() as update:
-        count = len(manifests)
-        done: list[str] = []
+        reader = choose_reader(repo, manifests, update)
+    with reader, counting("targets") as told:
+        cache = None if no_cache else ResultCache.beside(reader.common_dir)
+        report = check_and_record(library, manifests, reader, options, cache, jobs, told)
+    if shown:
+        from backport.report.merging import only
 
-        def step(name: str) -> None:
-            done.append(name)
-            update("targets", len(done), count)
-
-        report = Report(tuple(check_targets(library, manifests, repository, options, step)))
-    show_report(report, as_json, quiet, verbose)
-    return report.exit_code
+        report = only(report, shown)
+    return tell(report, wanted, as_json, quiet, verbose)

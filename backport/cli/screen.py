@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from backport.core.display import visible
 from backport.core.reports import Report, TargetReport, Verdict
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
     from rich.table import Table
 
     from backport.sources import Progress
@@ -101,3 +102,33 @@ def progress() -> Iterator[Progress]:
             bar.update(tasks[what], completed=done)  # type: ignore[arg-type]
 
         yield update
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function `(done, total)` for a known number of things: a bar on a terminal, else silence.
+
+    The bar starts with the first call, because it starts a thread and workers are
+    forked before that.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    tasks: list[TaskID] = []
+
+    def update(done: int, total: int) -> None:
+        if not tasks:
+            tasks.append(bar.add_task(visible(what), total=total))
+            bar.start()
+        bar.update(tasks[0], completed=done, total=total)
+
+    try:
+        yield update
+    finally:
+        if tasks:
+            bar.stop()

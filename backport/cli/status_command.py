@@ -8,26 +8,39 @@ from backport.cli.options import library_option, repo_option
 
 
 @click.command("status")
+@click.option(
+    "--since",
+    metavar="REF",
+    help="Only what changed, a line each: since a report's file, a revision of the library, or "
+    "`last`, the last check.",
+)
 @repo_option
 @library_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(repo: str | None, root: str | None, as_json: bool) -> int:
-    """Show the matrix of stacks and targets: exact, moved, adapted, skipped, already, conflict."""
+def command(since: str | None, repo: str | None, root: str | None, as_json: bool) -> int:
+    """Show the matrix of stacks and targets, and what changed since the last check.
+
+    Each cell is exact, moved, adapted, skipped, already or conflict. What is known of
+    an earlier check is not worked out again.
+    """
     from backport.cli.screen import progress
     from backport.core.display import visible
-    from backport.core.reports import Report
     from backport.library import find_root, load
-    from backport.report.matrix import matrix_json, matrix_text
-    from backport.workflows.apply import Options, check_targets
-    from backport.workflows.repositories import choose
+    from backport.report.changes import changes
+    from backport.report.status import status_json, status_text
+    from backport.workflows import status
+    from backport.workflows.history import last_result, record
+    from backport.workflows.repositories import choose_reader
 
     library = load(find_root(root))
-    manifests = list(library.manifests.values())
-    options = Options(write=False, audit=False, parity=False)
     with progress() as update:
-        repository = choose(repo, manifests, update)
-    with repository:
-        reports = check_targets(library, manifests, repository, options, lambda name: None)
-    rendered = matrix_json if as_json else matrix_text
-    click.echo(visible(rendered(list(library.stacks), reports)), nl=False)
-    return Report(tuple(reports)).exit_code
+        reader = choose_reader(repo, list(library.manifests.values()), update)
+    with reader:
+        last = last_result(reader.common_dir)
+        before = status.result_of(since, library, reader) if since else last
+        report = status.now(library, reader, last)
+        record(reader.common_dir, report)
+    found = changes(before, report) if before else []
+    render = status_json if as_json else status_text
+    click.echo(visible(render(list(library.stacks), report, found, since, last is None)), nl=False)
+    return report.exit_code

@@ -36,7 +36,16 @@ def place_at(hunk: Hunk, target: Target, anchor: Anchor) -> Placement:
     offset = target.starts[line - 1]
     block = b"".join(_turned(hunk.added, anchor.position))
     shift = line - (first_line(hunk) + len(hunk.leading))
+    if _touches(target.text, block, offset):
+        return Placement(Outcome.ALREADY, None, line, shift, f"its lines stand {anchor} already")
     return Placement(Outcome.REANCHORED, Edit(offset, offset, block), line, shift)
+
+
+def _touches(text: bytes, block: bytes, offset: int) -> bool:
+    """True where the lines of `block` end or begin at `offset`."""
+    before = offset - len(block)
+    whole_lines = before == 0 or (before > 0 and text[before - 1] == 10)
+    return text.startswith(block, offset) or (whole_lines and text.startswith(block, before))
 
 
 def _turned(lines: tuple[bytes, ...], position: str) -> list[bytes]:
@@ -56,6 +65,8 @@ def _misfit(hunk: Hunk, target: Target, line: int, indent: bytes | None) -> str:
         return "its last line has no newline"
     if line > len(target.lines) and target.lines and not target.lines[-1].endswith(b"\n"):
         return "the target's last line has no newline"
+    if target.text and {b"\r\n" in target.text} != {b"\r\n" in text for text in hunk.added}:
+        return "the line endings of the target (CRLF or LF) are not those of the patch"
     first = next((text for text in hunk.added if text.strip()), b"")
     if indent is not None and _indent(first) != indent:
         return f"its lines are indented by {len(_indent(first))}, the place asks for {len(indent)}"
@@ -86,6 +97,9 @@ def _anchor_line(target: Target, anchor: Anchor) -> tuple[int, bytes | None] | P
             detail=f"{anchor.scope} is defined at lines {listed(lines)}",
             candidates=lines,
         )
+    if anchor.position in ("first-in", "last-in") and not found[0].first:
+        detail = f"{anchor.scope} at line {found[0].line} has no lines of its own to stand among"
+        return Placement(Outcome.CONFLICT, detail=detail)
     return _ANCHORS[anchor.position](target, found[0])
 
 
@@ -121,12 +135,11 @@ def _after(target: Target, scope: Scope) -> tuple[int, bytes]:
 
 
 def _first_in(target: Target, scope: Scope) -> tuple[int, bytes]:
-    at = min(scope.body, scope.end)
-    return scope.body, _indent(target.lines[at - 1])
+    return scope.body, _indent(target.lines[scope.first - 1])
 
 
 def _last_in(target: Target, scope: Scope) -> tuple[int, bytes]:
-    return scope.end + 1, _indent(target.lines[scope.body - 1 if scope.body <= scope.end else -1])
+    return scope.end + 1, _indent(target.lines[scope.first - 1])
 
 
 _ANCHORS: dict[str, Callable[[Target, Scope], tuple[int, bytes]]] = {

@@ -13,14 +13,14 @@ from backport.core.anchoring import place_at
 from backport.core.binary import BinaryError, patched
 from backport.core.manifests import Adaptation, Drop, Reanchor, Replace
 from backport.core.objects import blob_id
+from backport.core.obstacles import new_mode, obstacle, same_kind
 from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
 from backport.core.patches import FilePatch, Hunk, HunkId, Patch, hunk_ids
-from backport.core.paths import parents
 from backport.core.placing import place
 from backport.core.reversing import reverse
 from backport.core.stacks import Stack
 from backport.core.texts import Edit, Placement, Target, splice
-from backport.core.trees import DIRECTORY, GITLINK, REGULAR, SYMLINK, Entry, Overlay, Tree
+from backport.core.trees import REGULAR, Entry, Overlay, Tree
 
 Adaptations = Mapping[str, Adaptation]
 
@@ -34,6 +34,7 @@ class _Step:
     ids: list[HunkId]
     adaptations: Adaptations
     tree: Overlay
+    before: Tree  # as the whole patch found it: what git's renames and copies start from
 
     def result(self, index: int, placement: Placement, hunk: Hunk | None = None) -> HunkResult:
         """The outcome of the hunk at `index` (the whole file's where it has no hunks)."""
@@ -83,8 +84,10 @@ def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResu
     hunks: list[HunkResult] = []
     failed: set[str] = set()
     for patch in stack.patches:
+        before = _before(patch, overlay)
         for file in patch.files:
-            step = _Step(patch, file, hunk_ids(stack.name, patch, file), adaptations, overlay)
+            ids = hunk_ids(stack.name, patch, file)
+            step = _Step(patch, file, ids, adaptations, overlay, before)
             hunks += _told(_apply_file(step), failed)
     outcome = _stack_outcome(hunks)
     if outcome is StackOutcome.CONFLICT and not adaptations and _may_be_there(hunks, stack, tree):
@@ -105,6 +108,13 @@ def _told(results: list[HunkResult], failed: set[str]) -> list[HunkResult]:
         out.append(result)
     failed.update(result.path for result in results if result.outcome.failed)
     return out
+
+
+def _before(patch: Patch, overlay: Overlay) -> Tree:
+    """The tree as it stands now, kept only where the patch will ask for it."""
+    if any(file.renames for file in patch.files):
+        return Overlay(overlay.base, dict(overlay.changes))
+    return overlay
 
 
 def _stack_outcome(hunks: list[HunkResult]) -> StackOutcome:
@@ -135,7 +145,7 @@ def _apply_file(step: _Step) -> list[HunkResult]:
     """Apply one file's patch to the overlay and tell each hunk's outcome."""
     if step.all_dropped:
         return step.all(Outcome.DROPPED)
-    blocked = _blocked(step)
+    blocked = obstacle(step.file, step.tree)
     if blocked:
         return step.all(Outcome.CONFLICT, blocked)
     if step.file.creates:
@@ -143,24 +153,6 @@ def _apply_file(step: _Step) -> list[HunkResult]:
     if step.file.deletes:
         return _delete(step)
     return _modify(step)
-
-
-def _blocked(step: _Step) -> str:
-    """Why nothing may be written at the new path: a file, a link or a folder is in the way."""
-    path = step.file.new_path
-    if path is None:
-        return ""
-    if step.file.new_mode == GITLINK:
-        return f"{path} is a submodule, whose commit a patch cannot carry"
-    for above in parents(path):
-        entry = step.tree.entry(above)
-        if entry is not None and entry.mode != DIRECTORY:
-            kind = "a symbolic link" if entry.mode == SYMLINK else "a file"
-            return f"{above} is {kind} on the target, so nothing can be written below it"
-    entry = step.tree.entry(path)
-    if entry is not None and entry.mode in (DIRECTORY, GITLINK):
-        return f"{path} is a {'folder' if entry.mode == DIRECTORY else 'submodule'} on the target"
-    return ""
 
 
 def _create(step: _Step) -> list[HunkResult]:
@@ -174,9 +166,12 @@ def _create(step: _Step) -> list[HunkResult]:
             step.result(index, Placement(Outcome.EXACT, line=1), hunk)
             for index, hunk in enumerate(file.hunks or (None,))
         ]
-    if there.data == content:
-        return step.all(Outcome.ALREADY, "the file is there with this content")
-    return step.all(Outcome.CONFLICT, f"{path} is there already, with other content")
+    if there.data != content:
+        return step.all(Outcome.CONFLICT, f"{path} is there already, with other content")
+    if file.new_mode and there.mode != file.new_mode:
+        problem = f"{path} is there already, with mode {there.mode} instead of {file.new_mode}"
+        return step.all(Outcome.CONFLICT, problem)
+    return step.all(Outcome.ALREADY, "the file is there with this content")
 
 
 def _content(file: FilePatch, before: bytes) -> bytes:
@@ -192,6 +187,10 @@ def _delete(step: _Step) -> list[HunkResult]:
     there = step.tree.entry(path)
     if there is None:
         return step.all(Outcome.ALREADY, "the file is not there")
+    if not same_kind(file.old_mode, there.mode):
+        return step.all(Outcome.CONFLICT, f"{path} is of another kind on the target")
+    if file.old_mode not in ("", there.mode):
+        return step.all(Outcome.CONFLICT, f"{path} has mode {there.mode}, not {file.old_mode}")
     whole = b"".join(hunk.before for hunk in file.hunks)
     if there.data == whole or (file.binary and _same_blob(file.old_blob, there.data)):
         step.tree.changes[path] = None
@@ -203,22 +202,19 @@ def _modify(step: _Step) -> list[HunkResult]:
     """Change, rename, copy or re-mode a file that must be there."""
     file = step.file
     old, new = file.old_path or "", file.new_path or ""
-    entry = step.tree.entry(old)
+    entry = (step.before if file.renames else step.tree).entry(old)
     if entry is None:
         return _source_gone(step, old, new)
-    if entry.mode in (DIRECTORY, GITLINK):
-        return step.all(Outcome.CONFLICT, f"{old} is not a file on the target")
+    if not same_kind(file.old_mode, entry.mode):
+        return step.all(Outcome.CONFLICT, f"{old} is of another kind on the target")
     if file.renames and step.tree.entry(new) is not None:
         return _renamed_before(step, old, new, entry)
-    mode, mode_problem = _mode(file, entry)
-    if mode_problem:
-        return step.all(Outcome.CONFLICT, mode_problem)
     data, results = _new_data(step, entry)
     if data is None:
         return results
     if file.renames and not file.copy:
         step.tree.changes[old] = None
-    step.tree.changes[new] = Entry(mode, data)
+    step.tree.changes[new] = Entry(new_mode(file, entry), data)
     return results
 
 
@@ -247,15 +243,6 @@ def _renamed_before(step: _Step, old: str, new: str, entry: Entry) -> list[HunkR
         if data == there.data:
             return step.all(Outcome.ALREADY, f"{new} is there with this content")
     return step.all(Outcome.CONFLICT, f"{new} is there already, beside {old}")
-
-
-def _mode(file: FilePatch, entry: Entry) -> tuple[str, str]:
-    """The new mode: the base's own unless the patch changes it."""
-    if file.old_mode == file.new_mode or not file.new_mode:
-        return entry.mode, ""
-    if entry.mode in (file.old_mode, file.new_mode):
-        return file.new_mode, ""
-    return "", f"the mode is {entry.mode}, not {file.old_mode}"
 
 
 def _new_data(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
@@ -370,7 +357,8 @@ def _contained(stack: Stack, tree: Tree) -> bool:
     for patch in reversed(stack.patches):
         for file in reversed(patch.files):
             back = reverse(file)
-            results = _apply_file(_Step(patch, back, hunk_ids("", patch, back), {}, overlay))
+            ids = hunk_ids("", patch, back)
+            results = _apply_file(_Step(patch, back, ids, {}, overlay, overlay))
             if any(not result.outcome.placed for result in results):
                 return False
     return bool(stack.patches)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from backport.core.patches import FilePatch, Hunk
-from backport.core.placing import scope_line
+from backport.core.placing import first_line, scope_line
 from backport.core.scopes import Scope, scope_at, scopes
 
 
@@ -28,7 +28,7 @@ def with_scopes(file: FilePatch, read: Callable[[str], bytes | None]) -> FilePat
 
 
 def _scope(hunk: Hunk, found: tuple[Scope, ...]) -> str:
-    return scope_at(found, scope_line(hunk, hunk.old_start))
+    return scope_at(found, scope_line(hunk, first_line(hunk)))
 
 
 def patch_name(subject: str) -> str:

@@ -23,19 +23,17 @@ def stale(evidence: tuple[Evidence, ...], tree: Tree) -> list[str]:
 
 def _problem(statement: Evidence, tree: Tree) -> str | None:
     entry = tree.entry(statement.path)
-    if entry is None or entry.mode == DIRECTORY:
-        there = entry is not None and not statement.symbol and not statement.text
-        return None if there == statement.present else f"{statement}: the file is not there"
-    if statement.symbol:
-        last = encode(statement.symbol.rpartition(".")[2])
-        names = symbols(entry.data) if last in entry.data else frozenset()
+    if not statement.symbol and not statement.text:
+        there = entry is not None
+    elif entry is None or entry.mode == DIRECTORY:
+        return f"{statement}: the file is not there" if statement.present else None
+    elif statement.symbol:
+        names = symbols(entry.data)
         if names is None:
             return f"{statement}: the file does not parse as Python"
         there = statement.symbol in names
-    elif statement.text:
-        there = encode(statement.text) in entry.data
     else:
-        there = True
+        there = encode(statement.text) in entry.data
     if there == statement.present:
         return None
     return f"{statement}: it is {'there' if there else 'not there'}"
@@ -52,10 +50,10 @@ def symbols(text: bytes) -> frozenset[str] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module = ast.parse(text)
+        names: set[str] = set()
+        _define(module, "", "", names)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    names: set[str] = set()
-    _define(module, "", "", names)
     return frozenset(names)
 
 

@@ -31,6 +31,11 @@ def _refuse_more_lines(cursor: Cursor, name: str) -> None:
         raise PatchError(cursor.number + ahead, f"{name} has more lines than its counts say")
 
 
+def _is_signature(cursor: Cursor) -> bool:
+    """True at the end of a mail that git wrote; no line of a hunk begins with a digit."""
+    return cursor.peek() == b"-- " and cursor.peek(1)[:1].isdigit()
+
+
 def _starts_something(cursor: Cursor, ahead: int) -> bool:
     """True where a line with a hunk's sign is a mail signature or the next plain diff."""
     line = cursor.peek(ahead)
@@ -72,7 +77,7 @@ def _hunk_lines(cursor: Cursor, name: str, old_left: int, new_left: int) -> list
         if old_left <= 0 and new_left <= 0:
             break
         sign = line[:1] or b" "  # mail programs cut the one space of an empty context line
-        if sign not in _SIGNS:
+        if sign not in _SIGNS or (line == b"-- " and _is_signature(cursor)):
             break
         if sign == b"\\":
             _cut_newline(cursor, name, lines)

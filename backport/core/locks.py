@@ -70,7 +70,7 @@ def compare_lock(file: str, text: str, now: Mapping[str, Any]) -> CheckResult:
     try:
         then = json.loads(text)
         problems = _differences(then, now)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         problems = [f"is damaged ({error}); write it again with `backport apply --lock`"]
     findings = tuple(
         Finding(

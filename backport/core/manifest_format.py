@@ -72,12 +72,18 @@ def _stacks(table: Table, known: Mapping[str, Stack]) -> tuple[str, ...]:
             listed[name] = None
     if not listed:
         table.problem("stacks", "names no stack")
+    order = list(listed)
+    for place, name in enumerate(order):
+        for needed in known[name].after:
+            if needed not in order[:place]:
+                table.problem("stacks", f"{name} must come after {needed}; list that one before it")
     return tuple(listed)
 
 
 def _branch(table: Table) -> str:
     branch = table.text("branch")
-    if branch and (_BAD_REF.search(branch) or branch.startswith("refs/")):
+    reserved = branch in ("@", "HEAD") or branch.startswith("refs/")
+    if branch and (_BAD_REF.search(branch) or reserved):
         table.problem("branch", f"{branch!r} is not a branch name that git allows")
     return branch
 
@@ -115,12 +121,12 @@ class _Entries:
         patch, files = self._patch(entry, hunk) if verb == "replace" else ("", ())
         if hunk is None:
             return None
-        if put:
-            self._check_anchor(entry, hunk, put)
-            return Reanchor(reason, when, source, hunk, put)
+        if verb == "drop":
+            return Drop(reason, when, source, hunk)
+        self._check_place(entry, hunk, put)
         if verb == "replace":
             return Replace(reason, when, source, hunk, patch, files)
-        return Drop(reason, when, source, hunk) if verb == "drop" else None
+        return Reanchor(reason, when, source, hunk, put) if put else None
 
     def skips(self) -> list[Skip]:
         found = []
@@ -151,12 +157,10 @@ class _Entries:
         table = entry.table("when")
         found = []
         for key in ("present", "absent"):
-            value = table.values.get(key, [])
-            table.asked.add(key)
-            for text in [value] if isinstance(value, str) else value:
+            for text in table.texts(key, single=True):
                 try:
                     found.append(Evidence.parse(key == "present", text))
-                except (ValueError, TypeError) as error:
+                except ValueError as error:
                     table.problem(key, f"{text!r}: {error}")
         table.finish()
         if not found:
@@ -171,11 +175,12 @@ class _Entries:
             entry.problem("put", f"{text!r}: {error}")
             return None
 
-    def _check_anchor(self, entry: Table, hunk: HunkId, put: Anchor) -> None:
+    def _check_place(self, entry: Table, hunk: HunkId, put: Anchor | None) -> None:
+        """Only lines that are changed in a file have a place, or other lines to stand for them."""
         file, index = self.hunks[str(hunk)]
-        if index < 0:
-            entry.problem("hunk", "names a file's header, which has no place to move")
-        elif file.hunks[index].removed and put.position != "in":
+        if index < 0 or file.creates or file.deletes:
+            entry.problem("hunk", "names a whole file, which has no place in it; it can be dropped")
+        elif put and file.hunks[index].removed and put.position != "in":
             entry.problem("put", "the hunk removes lines; use `in` or a replace entry")
 
     def _hunk(self, entry: Table) -> HunkId | None:
@@ -192,9 +197,15 @@ class _Entries:
         exact = [found for found in alike if found.ordinal == wanted.ordinal]
         if exact or len(alike) == 1:
             return (exact or alike)[0]
-        close = [key for key in self.hunks if key.startswith(f"{wanted.stack}/{wanted.patch}:")]
-        entry.problem("hunk", f"there is no hunk {text}; {nearest(text, close or [*self.hunks])}")
+        entry.problem("hunk", f"there is no hunk {text}; {self._hint(wanted)}")
         return None
+
+    def _hint(self, wanted: HunkId) -> str:
+        """The hunk at the same number of the same file, or whichever is spelt most like it."""
+        place = str(wanted).rpartition("@")[0] + "@"
+        same = [key for key in self.hunks if key.startswith(place)]
+        close = [key for key in self.hunks if key.startswith(f"{wanted.stack}/{wanted.patch}:")]
+        return nearest(str(wanted), same or close or [*self.hunks])
 
     def _patch(self, entry: Table, hunk: HunkId | None) -> tuple[str, tuple[FilePatch, ...]]:
         name = entry.text("patch")
@@ -213,7 +224,7 @@ class _Entries:
         paths = [file.path for file in patch.files]
         if hunk and paths != [hunk.path]:
             entry.problem("patch", f"{name} changes {', '.join(paths)}, the hunk {hunk.path}")
-        if any(not file.hunks or file.renames for file in patch.files):
+        if not all(map(_changes_lines_only, patch.files)):
             entry.problem("patch", f"{name} must change lines of the file and nothing else")
         return name, patch.files
 
@@ -237,6 +248,11 @@ class _Entries:
         for name in sorted(set(self.files) - used):
             folder = self.file.removesuffix(".toml")
             self.table.source.problems.append(f"{folder}/{name}: no replace entry uses it")
+
+
+def _changes_lines_only(file: FilePatch) -> bool:
+    whole = file.creates or file.deletes or file.renames
+    return bool(file.hunks) and not whole and file.old_mode == file.new_mode
 
 
 def _same(found: HunkId, wanted: HunkId) -> bool:

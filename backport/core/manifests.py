@@ -36,7 +36,7 @@ class Evidence(NamedTuple):
         symbol = re.fullmatch(r"([^:\n]+)::([^\s:]+)", text)
         if symbol:
             return cls(present, symbol.group(1), symbol=symbol.group(2))
-        line = re.fullmatch(r"([^:\n]+): ([^\n]*\S[^\n]*)", text)
+        line = re.fullmatch(r"([^:\n]+):(?!:) ?([^\n]*\S[^\n]*)", text)
         if line:
             return cls(present, line.group(1), text=line.group(2))
         if text and ":" not in text and "\n" not in text:

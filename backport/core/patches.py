@@ -30,6 +30,7 @@ class Hunk:
     lines: tuple[bytes, ...]
     section: str = ""
     at: int = field(default=0, compare=False)  # its line in the patch file
+    undoes: Hunk | None = field(default=None, compare=False, repr=False)  # what it takes back
 
     @cached_property
     def before(self) -> bytes:

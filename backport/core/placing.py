@@ -11,11 +11,12 @@ white-space blindness.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from backport.core.outcomes import Outcome
-from backport.core.patches import Hunk
-from backport.core.paths import decode
+from backport.core.patches import MODULE_SCOPE, REMOVED, Hunk
+from backport.core.paths import decode, encode
 from backport.core.tables import nearest
 from backport.core.texts import Edit, Placement, Target, split_keeping_ends
 
@@ -32,10 +33,16 @@ def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = 
         start = target.offset_of(first_line(hunk))
         if start is not None and _stands(target.text, hunk.before, start):
             return _placed(hunk, target, start)
+    scope = within or hunk.scope
+    if scope and target.scopes is None:
+        if within or target.is_python:
+            return Placement(Outcome.CONFLICT, detail=f"belongs in {scope}; {no_scopes(target)}")
+        scope = None  # in another language the word after @@ is git's, and no scope
     spots = _spots(hunk, hunk.before, target)
-    if not spots:
-        return _already(hunk, target, within) or _conflict(hunk, target)
-    return _choose(hunk, target, spots, within)
+    inside = [spot for spot in spots if _lies_in(scope, hunk, target, spot, result=False)]
+    if inside:
+        return _choose(hunk, target, inside, scope)
+    return _already(hunk, target, scope) or _conflict(hunk, target, scope, spots)
 
 
 def first_line(hunk: Hunk) -> int:
@@ -61,7 +68,7 @@ def _spots(hunk: Hunk, block: bytes, target: Target) -> list[int]:
         return [] if text else [0]
     found: list[int] = []
     at = text.find(block)
-    while at != -1 and len(found) < MAX_CANDIDATES:
+    while at != -1:
         line_start = at == 0 or text[at - 1] == 10
         fits_start = bool(hunk.leading) or at == 0
         fits_end = bool(hunk.trailing) or at + len(block) == len(text)
@@ -71,43 +78,65 @@ def _spots(hunk: Hunk, block: bytes, target: Target) -> list[int]:
     return found
 
 
-def _choose(hunk: Hunk, target: Target, spots: list[int], within: str | None) -> Placement:
-    scope = within or hunk.scope
+def _choose(hunk: Hunk, target: Target, spots: list[int], scope: str | None) -> Placement:
     lines = [_change_line(hunk, target, spot) for spot in spots]
-    if scope and target.scopes is not None:
-        inside = [spot for spot in spots if _scope_of(hunk, target, spot) == scope]
-        if not inside:
-            return _elsewhere(scope, target, lines)
-        spots = inside
-        lines = [_change_line(hunk, target, spot) for spot in spots]
-    elif within:
-        return Placement(Outcome.CONFLICT, detail=no_scopes(target))
     if len(spots) > 1:
         return Placement(
             Outcome.AMBIGUOUS,
             detail=f"fits at lines {listed(lines)}; name the scope in the manifest",
-            candidates=tuple(lines),
+            candidates=tuple(lines[:MAX_CANDIDATES]),
         )
-    twice = _present_twice(hunk, target, scope)
-    if twice:
+    other = _result_elsewhere(hunk, target, scope, spots[0])
+    if other:
         return Placement(
             Outcome.AMBIGUOUS,
-            detail=f"its lines stand already at line {twice}, and it also fits at line {lines[0]}",
-            candidates=(twice, lines[0]),
+            detail=f"its result stands at line {other} already, and it fits at line {lines[0]} too",
+            candidates=(other, lines[0]),
         )
     return _placed(hunk, target, spots[0])
 
 
-def _scope_of(hunk: Hunk, target: Target, spot: int) -> str | None:
-    """The scope of the hunk's first change, were it placed at `spot`."""
-    return target.scope_at(scope_line(hunk, target.line_of(spot)))
+def _lies_in(scope: str | None, hunk: Hunk, target: Target, spot: int, result: bool) -> bool:
+    """True where the hunk's text at `spot`, or its result there, lies in `scope`."""
+    if scope is None:
+        return True
+    written, changed = hunk.undoes or hunk, result != bool(hunk.undoes)
+    first = scope_line(written, target.line_of(spot))
+    names = {target.scope_at(first)}
+    if changed and _removes_first(written):  # the line that lay in the scope is gone
+        names.add(target.scope_at(_text_above(target, first)))
+    if scope in names or not (changed and _removes_definition(written, scope)):
+        return scope in names
+    return any(_above(scope) in (name, _above(name or MODULE_SCOPE)) for name in names)
+
+
+def _text_above(target: Target, line: int) -> int:
+    """The nearest line above that is not blank: blank ones at a scope's end lie outside of it."""
+    line -= 1
+    while line > 1 and not target.lines[line - 1].strip():
+        line -= 1
+    return max(1, line)
+
+
+def _removes_first(hunk: Hunk) -> bool:
+    return hunk.lines[len(hunk.leading)][:1] == REMOVED
+
+
+def _removes_definition(hunk: Hunk, scope: str) -> bool:
+    name = encode(scope.rpartition(".")[2])
+    definition = re.compile(rb"\s*(?:async\s+def|def|class)\s+%s\b" % re.escape(name))
+    return any(definition.match(line) for line in hunk.removed)
+
+
+def _above(scope: str) -> str:
+    """The scope that holds this one."""
+    return scope.rpartition(".")[0] or MODULE_SCOPE
 
 
 def scope_line(hunk: Hunk, first_line: int) -> int:
     """The line whose scope is the hunk's: the first one removed, or the one above an insertion."""
     at = first_line + len(hunk.leading)
-    changed = hunk.lines[len(hunk.leading)]
-    return at if changed[:1] == b"-" else max(1, at - 1)
+    return at if _removes_first(hunk) else max(1, at - 1)
 
 
 def _change_line(hunk: Hunk, target: Target, spot: int) -> int:
@@ -120,29 +149,36 @@ def _placed(hunk: Hunk, target: Target, spot: int) -> Placement:
         spot + lead,
         spot + len(hunk.before) - trail,
         hunk.after[lead : len(hunk.after) - trail],
+        (spot, spot + len(hunk.before)),
     )
     line = _change_line(hunk, target, spot)
     offset = line - (first_line(hunk) + len(hunk.leading))
     return Placement(Outcome.MOVED if offset else Outcome.EXACT, edit, line, offset)
 
 
-def _present_twice(hunk: Hunk, target: Target, scope: str | None) -> int:
-    """The line where an inserting hunk's result already stands, or 0."""
-    if hunk.removed or not any(len(line.strip()) > 3 for line in hunk.added):
-        return 0
-    return next(iter(_result_lines(hunk, target, scope)), 0)
+def _result_elsewhere(hunk: Hunk, target: Target, scope: str | None, spot: int) -> int:
+    """The line of another place where the hunk's result stands already, or 0.
+
+    The hunk's own place may be that one, with the change in it, and the place
+    that still fits a look-alike.
+    """
+    end = spot + len(hunk.before)
+    others = [
+        found
+        for found in _result_spots(hunk, target, scope)
+        if not hunk.removed or found + len(hunk.after) <= spot or found >= end
+    ]
+    return _change_line(hunk, target, others[0]) if others else 0
 
 
-def _result_lines(hunk: Hunk, target: Target, scope: str | None) -> list[int]:
-    """The lines where the hunk's result stands, in its own scope where one is known."""
+def _result_spots(hunk: Hunk, target: Target, scope: str | None) -> list[int]:
+    """Where the hunk's result stands, in its own scope where one is known."""
     spots = _spots(hunk, hunk.after, target) if hunk.after else []
-    if scope and target.scopes is not None:
-        spots = [spot for spot in spots if _scope_of(hunk, target, spot) == scope]
-    return [_change_line(hunk, target, spot) for spot in spots]
+    return [spot for spot in spots if _lies_in(scope, hunk, target, spot, result=True)]
 
 
-def _already(hunk: Hunk, target: Target, within: str | None) -> Placement | None:
-    lines = _result_lines(hunk, target, within or hunk.scope)
+def _already(hunk: Hunk, target: Target, scope: str | None) -> Placement | None:
+    lines = [_change_line(hunk, target, spot) for spot in _result_spots(hunk, target, scope)]
     if not lines:
         return None
     expected = hunk.new_start + len(hunk.leading)
@@ -152,12 +188,12 @@ def _already(hunk: Hunk, target: Target, within: str | None) -> Placement | None
         line=line,
         offset=line - expected,
         detail=f"its result stands at line {line}",
-        candidates=tuple(lines) if len(lines) > 1 else (),
+        candidates=tuple(lines[:MAX_CANDIDATES]) if len(lines) > 1 else (),
     )
 
 
 def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:
-    names = sorted({target.scope_at(max(1, line - 1)) or "?" for line in lines})
+    names = sorted({target.scope_at(max(1, line - 1)) or "?" for line in lines})[:8]
     known = [found.name for found in target.scopes or ()]
     there = "" if scope in known else f", which is not there ({nearest(scope, known)})"
     return Placement(
@@ -168,14 +204,16 @@ def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:
     )
 
 
-def _conflict(hunk: Hunk, target: Target) -> Placement:
+def _conflict(hunk: Hunk, target: Target, scope: str | None, spots: list[int]) -> Placement:
     """A conflict that says which line is missing and where the text looks most like the hunk's."""
+    if scope and spots:
+        return _elsewhere(scope, target, [_change_line(hunk, target, spot) for spot in spots])
     if not hunk.leading and not hunk.trailing:
         return Placement(Outcome.CONFLICT, detail="has no context, so it fits only a whole file")
-    if b"\r\n" in target.text and b"\r\n" not in hunk.before:
-        return Placement(
-            Outcome.CONFLICT, detail="the target has CRLF line endings and the patch has LF"
-        )
+    ends = ["CRLF" if b"\r\n" in text else "LF" for text in (target.text, hunk.before)]
+    if ends[0] != ends[1]:
+        detail = f"the target has {ends[0]} line endings and the patch has {ends[1]}"
+        return Placement(Outcome.CONFLICT, detail=detail)
     expected = hunk.before.split(b"\n")
     there = {line.rstrip(b"\n") for line in target.lines}
     missing = next((line for line in expected if line and line not in there), None)

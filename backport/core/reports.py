@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from backport.core.outcomes import CheckResult, StackOutcome, StackResult, Status
@@ -25,6 +27,33 @@ class StackReport(NamedTuple):
     commit: str | None = None
 
 
+class HunkText(NamedTuple):
+    """A hunk's own lines with their signs, and the target's lines where it should have gone.
+
+    `start` is the hunk's first line in the file that its patch was made on, `found`
+    the target's lines from `line` on, where the hunk has no place of its own there.
+    """
+
+    lines: tuple[str, ...] = ()
+    start: int = 0
+    line: int = 0
+    found: tuple[str, ...] = ()
+
+
+class StackHead(NamedTuple):
+    """What a stack is, for a reader of the report who has no library at hand."""
+
+    name: str
+    title: str = ""
+    kind: str = ""
+    home: str = ""
+    digest: str = ""
+    upstream: str = ""
+    state: str = ""
+    retire: str = ""
+    why: str = ""
+
+
 class TargetReport(NamedTuple):
     """One target: the base it was tried on, its stacks, its checks, and the resulting tree."""
 
@@ -37,6 +66,7 @@ class TargetReport(NamedTuple):
     error: str = ""
     repository: str = ""
     did: str = ""  # what was done to the branch, in words
+    texts: Mapping[str, HunkText] = MappingProxyType({})  # by hunk id
 
     @property
     def verdict(self) -> Verdict:
@@ -51,9 +81,10 @@ class TargetReport(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Every target of one run."""
+    """Every target of one run, and the stacks that it knows."""
 
     targets: tuple[TargetReport, ...] = ()
+    stacks: tuple[StackHead, ...] = ()
 
     @property
     def exit_code(self) -> int:

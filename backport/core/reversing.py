@@ -13,6 +13,8 @@ def reverse(file: FilePatch) -> FilePatch:
             hunk.new_start,
             hunk.old_start,
             _removals_first([swap[line[:1]] + line[1:] for line in hunk.lines]),
+            hunk.section,
+            undoes=hunk,
         )
         for hunk in file.hunks
     )

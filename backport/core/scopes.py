@@ -11,17 +11,25 @@ import re
 import warnings
 from collections import Counter
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from backport.core.patches import MODULE_SCOPE
 
+_LONE_CR = re.compile(rb"\r(?!\n)")
+
 
 class Scope(NamedTuple):
-    """One class or function; lines count from 1, `start` includes its decorators."""
+    """One class or function; lines count from 1, `start` includes its decorators.
+
+    `first` is where its block begins, a docstring included, and `body` what
+    follows the docstring; both are 0 where that shares a line with the header.
+    """
 
     name: str
     start: int
     line: int
+    first: int
     body: int
     end: int
 
@@ -33,10 +41,10 @@ def scopes(text: bytes) -> tuple[Scope, ...] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module = ast.parse(text)
+        found: list[Scope] = []
+        _collect(module, "", _Lines(text), found)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    found: list[Scope] = []
-    _collect(module, "", found)
     return tuple(found)
 
 
@@ -60,27 +68,56 @@ def outline(text: bytes) -> Counter[tuple[bytes, ...]]:
     return found
 
 
-def _collect(node: ast.AST, prefix: str, found: list[Scope]) -> None:
+class _Lines:
+    """Python's own lines: unlike git it also ends one at a carriage return alone."""
+
+    def __init__(self, text: bytes) -> None:
+        self._lines = re.split(rb"\r\n|\r|\n", text)
+        self._numbers = self._count(text) if _LONE_CR.search(text) else None
+
+    @staticmethod
+    def _count(text: bytes) -> list[int]:
+        ends = re.findall(rb"\r\n|\r|\n", text)
+        return [1, *accumulate((end != b"\r" for end in ends), initial=1)]
+
+    def number(self, line: int) -> int:
+        """The line of the file, where only `\\n` ends one, that Python's `line` lies in."""
+        return line if self._numbers is None else self._numbers[min(line, len(self._numbers) - 1)]
+
+    def alone(self, node: ast.stmt) -> bool:
+        """True where nothing stands before the statement in its line."""
+        return not self._lines[node.lineno - 1][: node.col_offset].strip()
+
+
+def _collect(node: ast.AST, prefix: str, lines: _Lines, found: list[Scope]) -> None:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             name = f"{prefix}{child.name}"
-            start = min([child.lineno, *(deco.lineno for deco in child.decorator_list)])
             end = child.end_lineno or child.lineno
-            found.append(Scope(name, start, child.lineno, _body_start(child), end))
-            _collect(child, f"{name}.", found)
+            places = (_start(child), child.lineno, *_block(child, lines), end)
+            found.append(Scope(name, *(lines.number(line) if line else 0 for line in places)))
+            _collect(child, f"{name}.", lines, found)
         elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-            _collect(child, prefix, found)
+            _collect(child, prefix, lines, found)
 
 
-def _body_start(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
-    """The line of the first statement after the docstring, its decorators included."""
-    body = node.body
+def _start(node: ast.stmt) -> int:
+    """The first line of a statement, its decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(deco.lineno for deco in decorators)])
+
+
+def _block(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: _Lines
+) -> tuple[int, int]:
+    """The lines of the first statement, and of the first one after the docstring."""
+    statements = node.body
     documented = ast.get_docstring(node, clean=False) is not None
-    if documented and len(body) == 1:
-        return (body[0].end_lineno or body[0].lineno) + 1
-    first = body[1] if documented else body[0]
-    decorators: list[ast.expr] = getattr(first, "decorator_list", [])
-    return min([first.lineno, *(deco.lineno for deco in decorators)])
+    if not all(map(lines.alone, statements[: 1 + documented])):
+        return 0, 0
+    if documented and len(statements) == 1:
+        return statements[0].lineno, (statements[0].end_lineno or statements[0].lineno) + 1
+    return _start(statements[0]), _start(statements[documented])
 
 
 def scope_at(found: tuple[Scope, ...], line: int) -> str:

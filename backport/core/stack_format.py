@@ -58,6 +58,7 @@ def _stack(name: str, table: Table, patches: tuple[Patch, ...], digest: str) -> 
         _upstream(table.table("upstream")),
         _requires(table.table("requires")),
         table.texts("parity"),
+        table.texts("after"),
         table.text("retire", default=""),
         digest,
     )

@@ -28,7 +28,11 @@ class Upstream(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """One change as the library keeps it; `home` is the release its patches were written on."""
+    """One change as the library keeps it.
+
+    `home` is the release its patches were written on, `after` names the stacks
+    that must come before it in a manifest.
+    """
 
     name: str
     title: str
@@ -39,6 +43,7 @@ class Stack(NamedTuple):
     upstream: Upstream = Upstream()
     requires: Mapping[str, str] = {}
     parity: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     retire: str = ""
     digest: str = ""
 

@@ -32,15 +32,22 @@ class Source:
         return at
 
     def _next(self, lines: list[str], at: int, key: str, keys: Sequence[str | int]) -> int:
+        """The next line that opens the table `key` or, before any other table, sets the key."""
         place = list(keys).index(key)
         nth = keys[place + 1] if place + 1 < len(keys) else 0
         left = nth if isinstance(nth, int) else 0
-        shape = re.compile(rf"\s*(\[\[?\s*{re.escape(key)}\s*\]|[\"']?{re.escape(key)}[\"']?\s*=)")
+        name = re.escape(key)
+        opens = re.compile(rf"\s*\[\[?\s*{name}\s*\]")
+        sets = re.compile(rf"\s*[\"']?{name}[\"']?\s*=")
+        inside = True
         for number in range(at, len(lines)):
-            if shape.match(lines[number]):
+            if opens.match(lines[number]):
                 if not left:
                     return number + 1
                 left -= 1
+            elif inside and sets.match(lines[number]):
+                return number + 1
+            inside = inside and not lines[number].startswith("[")
         return 0
 
     def report(self, keys: Sequence[str | int], problem: str) -> None:
@@ -118,11 +125,13 @@ class Table:
             return None
         return value
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of strings, empty where the key is missing."""
+    def texts(self, key: str, single: bool = False) -> tuple[str, ...]:
+        """A list of strings, empty where the key is missing; `single` allows one without a list."""
         value = self._value(key)
         if value is None:
             return ()
+        if single and isinstance(value, str):
+            return (value,)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             self.problem(key, "must be a list of strings")
             return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from backport.core.outcomes import Outcome
@@ -12,11 +12,16 @@ from backport.core.scopes import Scope, scope_at, scopes
 
 
 class Edit(NamedTuple):
-    """Replace the bytes `start`..`end` of a text by `text`."""
+    """Replace the bytes `start`..`end` of a text by `text`.
+
+    `block` is where all the hunk's lines stand, context included; None where a
+    manifest named the place and the lines around do not matter.
+    """
 
     start: int
     end: int
     text: bytes
+    block: tuple[int, int] | None = None
 
 
 class Placement(NamedTuple):
@@ -51,10 +56,14 @@ class Target:
         """The offset of each line, and of the end."""
         return [0, *accumulate(map(len, self.lines))]
 
+    @property
+    def is_python(self) -> bool:
+        return self.path.endswith((".py", ".pyi"))
+
     @cached_property
     def scopes(self) -> tuple[Scope, ...] | None:
         """The Python scopes; None for another language or a file that does not parse."""
-        return scopes(self.text) if self.path.endswith((".py", ".pyi")) else None
+        return scopes(self.text) if self.is_python else None
 
     def line_of(self, offset: int) -> int:
         """The line, from 1, that the offset lies in."""
@@ -75,7 +84,14 @@ def split_keeping_ends(text: bytes) -> list[bytes]:
 
 
 def splice(text: bytes, edits: list[Edit]) -> bytes:
-    """The text with every edit made; raises ValueError where two edits touch the same lines."""
+    """The text with every edit made; raises ValueError where two need the same lines.
+
+    The hunks of one diff never do, so where their places overlap on a target one
+    of the places is wrong.
+    """
+    blocks = sorted(edit.block for edit in edits if edit.block)
+    if any(below[0] < above[1] or below == above for above, below in pairwise(blocks)):
+        raise ValueError("two hunks of this file need the same lines of the target")
     pieces = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
+from backport import __version__
 from backport.core.outcomes import CheckResult, Finding, HunkResult
-from backport.core.reports import Report, StackReport, TargetReport
+from backport.core.reports import HunkText, Report, StackReport, TargetReport
 
 
 def as_json(report: Report) -> str:
     """The whole report as one JSON object."""
-    content = {"schema": 1, "targets": [_target(target) for target in report.targets]}
-    return json.dumps(content, indent=1) + "\n"
+    return json.dumps(report_values(report), indent=1) + "\n"
 
 
-def _target(target: TargetReport) -> dict[str, Any]:
+def report_values(report: Report) -> dict[str, Any]:
+    """The report as JSON values; `report.schema.json` beside this file describes them."""
+    return {
+        "schema": 1,
+        "tool": {"name": "backport", "version": __version__},
+        "exit_code": report.exit_code,
+        "targets": [target_values(target) for target in report.targets],
+        "stacks": [_filled(head._asdict()) for head in report.stacks],
+    }
+
+
+def target_values(target: TargetReport) -> dict[str, Any]:
+    """One target as JSON values."""
     return {
         "target": target.target,
         "base": target.base,
         "branch": target.branch,
         "verdict": str(target.verdict),
         "tree": target.tree,
-        "stacks": [_stack(stack) for stack in target.stacks],
+        "stacks": [_stack(stack, target.texts) for stack in target.stacks],
         "checks": [check_json(check) for check in target.checks],
         "repository": target.repository,
         "did": target.did or None,
@@ -30,14 +43,27 @@ def _target(target: TargetReport) -> dict[str, Any]:
     }
 
 
-def _stack(stack: StackReport) -> dict[str, Any]:
+def _filled(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value or None for key, value in values.items()}
+
+
+def _stack(stack: StackReport, texts: Mapping[str, HunkText]) -> dict[str, Any]:
     return {
         "name": stack.result.stack,
         "outcome": str(stack.result.outcome),
         "commit": stack.commit,
         "reason": stack.result.reason or None,
-        "hunks": [hunk_json(hunk) for hunk in stack.result.hunks],
+        "hunks": [
+            {**hunk_json(hunk), **_text(texts.get(str(hunk.id)))} for hunk in stack.result.hunks
+        ],
     }
+
+
+def _text(text: HunkText | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    found = {"line": text.line, "lines": list(text.found)} if text.line else None
+    return {"text": {"start": text.start, "lines": list(text.lines)}, "found": found}
 
 
 def hunk_json(hunk: HunkResult) -> dict[str, Any]:
@@ -52,6 +78,9 @@ def hunk_json(hunk: HunkResult) -> dict[str, Any]:
         "detail": hunk.detail or None,
         "source": hunk.source or None,
         "candidates": list(hunk.candidates),
+        "inserts": hunk.inserts,
+        "added": hunk.added,
+        "removed": hunk.removed,
     }
 
 
@@ -74,5 +103,6 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "severity": str(finding.severity),
         "code": finding.code,
         "message": finding.message,
+        "symbol": finding.symbol or None,
         "mend": finding.mend or None,
     }

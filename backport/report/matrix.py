@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from backport.core.outcomes import Outcome, StackOutcome, StackResult
 from backport.core.reports import TargetReport
@@ -54,8 +55,13 @@ def _reasons(reports: Sequence[TargetReport]) -> list[str]:
 
 def matrix_json(stacks: Sequence[str], reports: Sequence[TargetReport]) -> str:
     """The same for a machine: stack -> target -> word."""
+    return json.dumps(matrix_values(stacks, reports), indent=1) + "\n"
+
+
+def matrix_values(stacks: Sequence[str], reports: Sequence[TargetReport]) -> dict[str, Any]:
+    """The matrix as JSON values."""
     columns = {report.target: cells(stacks, report) for report in reports}
-    content = {
+    return {
         "schema": 1,
         "targets": {report.target: str(report.verdict) for report in reports},
         "stacks": {
@@ -63,4 +69,3 @@ def matrix_json(stacks: Sequence[str], reports: Sequence[TargetReport]) -> str:
             for index, stack in enumerate(stacks)
         },
     }
-    return json.dumps(content, indent=1) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,23 +15,15 @@ from backport.core.manifests import Manifest
 from backport.core.messages import squash_message
 from backport.core.objects import GitObject, Identity, render_commit
 from backport.core.outcomes import CheckResult, StackOutcome, Status
-from backport.core.reports import StackReport, TargetReport, Verdict
+from backport.core.reports import HunkText, StackReport, TargetReport, Verdict
+from backport.core.trees import Entry
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
+from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
+from backport.workflows.proving import prove
 from backport.workflows.verify import verify
 
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
-
-
-class Options(NamedTuple):
-    """What a person asked for; `write` is False for `check` and dry runs."""
-
-    write: bool = True
-    audit: bool = True
-    parity: bool = True
-    checkout: bool = False
-    force: bool = False
-    lock: bool = False
 
 
 class _Work(NamedTuple):
@@ -53,11 +45,28 @@ def run_target(
     library: Library, manifest: Manifest, checkout: Checkout, options: Options
 ) -> TargetReport:
     """One target: evaluated, verified, and with `options.write` left as a branch if it is clean."""
-    work = _compute(library, manifest, checkout)
+    work, report = _judge(library, manifest, checkout, options)
+    if not options.write or report.verdict is not Verdict.CLEAN:
+        return report
+    return _write(library, checkout, options, work, report)
+
+
+def check_target(
+    library: Library, manifest: Manifest, repository: Checkout, options: Options
+) -> tuple[TargetReport, Mapping[str, Entry | None]]:
+    """One target as `apply` would find it, and the files that it changes; writes nothing."""
+    work, report = _judge(library, manifest, repository, options)
+    return report, work.evaluation.changes
+
+
+def _judge(
+    library: Library, manifest: Manifest, repository: Checkout, options: Options
+) -> tuple[_Work, TargetReport]:
+    work = _compute(library, manifest, repository)
     checks = [
         *work.evaluation.checks,
         *verify(work.base, work.evaluation, options.audit),
-        _parity(options),
+        prove(library, manifest, repository, work.evaluation, options.parity),
         _lock(library, work, options),
     ]
     checks = list(accept(checks, manifest.accepts))
@@ -69,11 +78,16 @@ def run_target(
         None if conflict else work.tree,
         tuple(StackReport(result) for result in work.evaluation.results),
         tuple(checks),
-        repository=checkout.shown,
+        repository=repository.shown,
+        texts=_texts(library, work) if options.texts else {},
     )
-    if not options.write or report.verdict is not Verdict.CLEAN:
-        return report
-    return _write(library, checkout, options, work, report)
+    return work, report
+
+
+def _texts(library: Library, work: _Work) -> dict[str, HunkText]:
+    from backport.workflows.texts import hunk_texts
+
+    return hunk_texts(library, work.manifest, work.evaluation, work.base)
 
 
 def try_target(
@@ -86,21 +100,6 @@ def try_target(
         return TargetReport(
             manifest.name, manifest.branch, error=str(error), repository=checkout.shown
         )
-
-
-def check_targets(
-    library: Library,
-    manifests: list[Manifest],
-    checkout: Checkout,
-    options: Options,
-    progress: Callable[[str], None],
-) -> list[TargetReport]:
-    """Every target in turn; one that fails does not keep the others from being told."""
-    out = []
-    for manifest in manifests:
-        progress(manifest.name)
-        out.append(try_target(library, manifest, checkout, options))
-    return out
 
 
 def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
@@ -116,11 +115,6 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
             objects += made
         trees.append(tree)
     return _Work(manifest, commit, base, evaluation, trees, objects)
-
-
-def _parity(options: Options) -> CheckResult:
-    note = "no parity cases are in this version" if options.parity else "left out with --no-parity"
-    return CheckResult("parity", Status.NOT_RUN, note=note)
 
 
 # ---------------------------------------------------------------- lock
@@ -166,16 +160,7 @@ def _write(
     did = _leave_branch(checkout, options, work, [*work.objects, *commits], tip)
     if options.lock:
         _write_lock(library, work)
-    return TargetReport(
-        report.target,
-        report.branch,
-        report.base,
-        report.tree,
-        tuple(stacks),
-        report.checks,
-        repository=report.repository,
-        did=did,
-    )
+    return report._replace(stacks=tuple(stacks), did=did)
 
 
 def _commits(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from backport.checkout import Checkout
 from backport.core.manifests import Manifest
-from backport.errors import EnvironmentProblem
+from backport.errors import BackportError, EnvironmentProblem
 from backport.sources import PROJECT, Progress
 
 MARKER = f"{PROJECT}/__init__.py"
@@ -43,3 +43,29 @@ def _around(folder: Path) -> Checkout | None:
         return checkout
     checkout.close()
     return None
+
+
+def choose_reader(given: str | None, manifests: list[Manifest], progress: Progress) -> Checkout:
+    """The same choice for a run that writes nothing.
+
+    A release that cannot be fetched is no reason to keep the other targets from
+    being told: it is missing then, and its target says so.
+    """
+    if given is not None:
+        return Checkout.open(Path(given))
+    return _around(Path.cwd()) or _what_is_cached([m.base for m in manifests], progress)
+
+
+def _what_is_cached(bases: list[str], progress: Progress) -> Checkout:
+    from backport import releases
+
+    repo = releases.repository()
+    problem: BackportError | None = None
+    for base in dict.fromkeys(bases):
+        try:
+            releases.ensure(base, progress)
+        except BackportError as error:
+            problem = error
+    if problem and not repo.is_dir():
+        raise problem
+    return Checkout.open(repo)

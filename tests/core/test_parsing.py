@@ -126,6 +126,11 @@ def test_a_mail_signature_is_not_a_line_of_the_hunk() -> None:
     assert file.hunks[0].removed == (b"a\n",)
 
 
+def test_a_removed_line_that_looks_like_a_signature_is_a_line() -> None:
+    hunk = one(b"--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n-- \n 2.39.5\n-- \n2.39.5\n\n").hunks[0]
+    assert hunk.before == b"- \n2.39.5\n"
+
+
 def test_a_plain_diff_follows_another_without_a_line_between() -> None:
     plain = b"--- a/%s\t2025-01-01\n+++ b/%s\t2025-01-02\n" + HUNK
     files = parse_diff(plain % (b"f", b"f") + plain % (b"g", b"g"))
@@ -304,6 +309,10 @@ REFUSED = {
     "fewer lines than the counts, before the next hunk": (
         NAMES + b"@@ -1,3 +1,3 @@\n a\n-b\n+c\n@@ -8 +8 @@\n-a\n+b\n",
         (7, "f hunk 1 ends early: its counts ask for 1 more old and 1 more new lines"),
+    ),
+    "fewer lines than the counts, before a mail's signature": (
+        NAMES + b"@@ -1,2 +1 @@\n-a\n+b\n-- \n2.39.5\n\n",
+        (6, "f hunk 1 ends early: its counts ask for 1 more old and 0 more new lines"),
     ),
     "more old lines than the count": (
         NAMES + b"@@ -1,1 +1,2 @@\n-a\n-b\n+c\n+d\n",

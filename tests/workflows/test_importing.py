@@ -276,5 +276,5 @@ def test_a_new_submodule_is_a_conflict(work: World, shell: Shell) -> None:
     work.library.manifest("mine")
     done = shell(*work.words("apply"))
     assert done.code == 1
-    assert "vendored is a submodule, whose commit a patch cannot carry [conflict]" in done.out
+    assert "vendored is a submodule; its commit is not a text" in done.out
     assert work.repo.tip() is None

@@ -1,0 +1,70 @@
+"""`backport parity`."""
+
+from __future__ import annotations
+
+import click
+
+from backport.cli.options import library_option, repo_option, target_option
+
+
+@click.command("parity")
+@target_option(required=True)
+@click.option("--stack", metavar="NAME", help="Only this stack's cases.")
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda", "rocm"]),
+    default="cpu",
+    show_default=True,
+    help="Where the tensors lie; rocm and cuda are both torch's cuda device.",
+)
+@click.option(
+    "--boot",
+    is_flag=True,
+    help="Also import the whole tree as gfx950 and gfx942 (extra `intree`, about a minute).",
+)
+@repo_option
+@library_option
+@click.option("-v", "--verbose", is_flag=True, help="Tell every run and claim.")
+@click.option("--as-check", is_flag=True, hidden=True, help="Print one check as JSON, for apply.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    target: str,
+    stack: str | None,
+    device: str,
+    boot: bool,
+    repo: str | None,
+    root: str | None,
+    verbose: bool,
+    as_check: bool,
+    as_json: bool,
+) -> int:
+    """Compare the fused paths of a target's patched tree with the paths they replace.
+
+    Exit status: 0 passed, 1 failed, 3 not run. AMD hardware is never part of it.
+    """
+    import json
+
+    from backport.cli.screen import progress
+    from backport.core.display import visible
+    from backport.library import find_root, load
+    from backport.parity.report import as_content, as_lines
+    from backport.workflows.parity import EXIT, parity_target
+    from backport.workflows.repositories import choose
+
+    library = load(find_root(root))
+    manifest = library.manifest(target)
+    with progress() as update:
+        repository = choose(repo, [manifest], update)
+    with repository:
+        result = parity_target(library, manifest, repository, stack, device, boot)
+    if as_check:
+        from backport.parity import as_check as summed
+        from backport.report.machine import check_json
+
+        click.echo(json.dumps(check_json(summed(result))))
+    elif as_json:
+        click.echo(json.dumps(as_content(manifest.name, result), indent=1))
+    else:
+        for line in as_lines(manifest.name, result, verbose):
+            click.echo(visible(line))
+    return EXIT[result.status]

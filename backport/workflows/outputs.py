@@ -1,0 +1,128 @@
+"""Write one report in every format asked for, and tell a CI what it has a place for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from backport.core.reports import Report
+from backport.core.tables import nearest
+from backport.errors import BadInput, EnvironmentProblem
+from backport.report.outputs import FORMATS, rendered
+
+if TYPE_CHECKING:
+    from backport.report.buildkite import Buildkite
+    from backport.workflows.scan import Scan
+
+STDOUT = "-"
+SCAN_FORMATS = ("json", "html", "text")
+
+
+class Out(NamedTuple):
+    """A format and the file it goes to; `-` is standard output."""
+
+    format: str
+    path: str
+
+
+def parse_out(word: str) -> Out:
+    """What `FORMAT`, `FORMAT=PATH` or `FORMAT=-` asks for; raises BadInput for another format."""
+    name, _, path = word.partition("=")
+    if name not in FORMATS:
+        raise BadInput(f"--out {word}: {name!r} is no format; {nearest(name, FORMATS)}")
+    if "=" in word and not path:
+        raise BadInput(f"--out {word}: the path after = is empty")
+    return Out(name, path or STDOUT)
+
+
+def write_outs(
+    outs: Sequence[Out], report: Report, environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """Write every output; what is to be printed comes back.
+
+    Raises EnvironmentProblem where a file cannot be written.
+    """
+    printed = []
+    for out in outs:
+        text = _told(rendered(out.format, report), environ)
+        if out.path == STDOUT:
+            printed.append(text)
+        else:
+            _write(Path(out.path), text)
+    return printed
+
+
+def _told(found: object, environ: Mapping[str, str]) -> str:
+    """The text to write, once the CI has been told the rest."""
+    if isinstance(found, str):
+        return found
+    from backport.report.buildkite import Buildkite
+    from backport.report.github import GitHub
+
+    if isinstance(found, GitHub):
+        _append(environ.get("GITHUB_STEP_SUMMARY"), found.summary)
+        _append(environ.get("GITHUB_OUTPUT"), found.outputs)
+        return found.commands
+    if isinstance(found, Buildkite):
+        annotate(found, environ)
+        return found.log
+    return str(found)
+
+
+def annotate(found: Buildkite, environ: Mapping[str, str]) -> bool:
+    """Put the annotation on the build; False where no agent is at hand."""
+    from backport.report.buildkite import CONTEXT
+
+    agent = shutil.which("buildkite-agent", path=environ.get("PATH"))
+    if not environ.get("BUILDKITE") or agent is None:
+        return False
+    words = [agent, "annotate", "--style", found.style, "--context", CONTEXT]
+    done = subprocess.run(
+        words, input=found.annotation.encode(), capture_output=True, check=False, env=dict(environ)
+    )
+    return done.returncode == 0
+
+
+def _append(path: str | None, text: str) -> None:
+    if path:
+        try:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, "utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write_scan(words: Sequence[str], found: Scan) -> None:
+    """Write a scan as `FORMAT=PATH` asks; raises BadInput for another format."""
+    for word in words:
+        name, _, path = word.partition("=")
+        if name not in SCAN_FORMATS or not path:
+            raise BadInput(f"--out {word}: write one of {', '.join(SCAN_FORMATS)}, = and a path")
+        _write(Path(path), _scan_text(name, found))
+
+
+def _scan_text(name: str, found: Scan) -> str:
+    from backport.report import timeline
+    from backport.report.html.timeline import as_html
+
+    ends = found.start, found.end, found.histories
+    if name == "json":
+        return timeline.as_json(*ends, found.judged, found.known, found.note)
+    return (
+        as_html(*ends, found.note) if name == "html" else timeline.as_text(*ends, note=found.note)
+    )
