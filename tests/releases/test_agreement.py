@@ -33,17 +33,23 @@ def checkout(released: Path) -> Iterator[Checkout]:
         yield opened
 
 
-def tree(checkout: Checkout, release: str) -> Tree:
-    return checkout.tree(checkout.base(release))
-
-
-def difference(checkout: Checkout, before: str, after: str) -> list[FilePatch]:
-    """Every text file that differs between two releases, as git's diff tells it."""
+@pytest.fixture(scope="module")
+def differences(checkout: Checkout) -> dict[str, list[FilePatch]]:
+    """Every text file that differs between two releases, as git's diff tells it, by the first."""
     words = ("diff-tree", "-r", "-p", "--no-renames", "--full-index", "--binary")
-    diff = plumbing.run(checkout.git_dir, *words, before, after)
-    files = [file for file in parse_diff(diff) if not file.binary]
-    assert len(files) > 1900
-    return files
+    found = {}
+    for before, after in PAIRS:
+        diff = plumbing.run(checkout.git_dir, *words, before, after)
+        found[before] = [file for file in parse_diff(diff) if not file.binary]
+        assert len(found[before]) > 1900
+    return found
+
+
+def tree(checkout: Checkout, release: str, files: list[FilePatch]) -> Tree:
+    """A release's tree with these files read in one go."""
+    found = checkout.tree(checkout.base(release))
+    found.prefetch([file.path for file in files])
+    return found
 
 
 def applied(file: FilePatch, to: Tree) -> StackResult:
@@ -64,10 +70,11 @@ def _no_index(diff: bytes) -> bytes:
 
 @pytest.mark.parametrize(("before", "after"), PAIRS, ids="..".join)
 def test_the_difference_of_two_releases_gives_the_second_byte_for_byte(
-    before: str, after: str, checkout: Checkout
+    before: str, after: str, checkout: Checkout, differences: dict[str, list[FilePatch]]
 ) -> None:
-    first, second = tree(checkout, before), tree(checkout, after)
-    for file in difference(checkout, before, after):
+    files = differences[before]
+    first, second = tree(checkout, before, files), tree(checkout, after, files)
+    for file in files:
         result = applied(file, first)
         assert result.outcome is StackOutcome.APPLIED, file.path
         assert result.changes == {file.path: second.entry(file.path)}
@@ -75,11 +82,12 @@ def test_the_difference_of_two_releases_gives_the_second_byte_for_byte(
 
 @pytest.mark.parametrize(("before", "after"), PAIRS, ids="..".join)
 def test_on_a_text_that_is_not_known_a_change_is_right_or_refused_as_ambiguous(
-    before: str, after: str, checkout: Checkout
+    before: str, after: str, checkout: Checkout, differences: dict[str, list[FilePatch]]
 ) -> None:
-    first, second = tree(checkout, before), tree(checkout, after)
+    files = differences[before]
+    first, second = tree(checkout, before, files), tree(checkout, after, files)
     outcomes: Counter[StackOutcome] = Counter()
-    for file in difference(checkout, before, after):
+    for file in files:
         result = applied(without_ids(file), first)
         outcomes[result.outcome] += 1
         if result.outcome is StackOutcome.APPLIED:
@@ -92,13 +100,13 @@ def test_on_a_text_that_is_not_known_a_change_is_right_or_refused_as_ambiguous(
 
 
 def test_where_git_apply_and_we_both_carry_a_change_to_an_older_release_the_bytes_agree(
-    checkout: Checkout, tmp_path: Path
+    checkout: Checkout, differences: dict[str, list[FilePatch]], tmp_path: Path
 ) -> None:
     """A sample with a fixed seed; strict `git apply`, outside any repository."""
-    files = difference(checkout, "v0.29.0", "v0.30.0")
-    older = tree(checkout, "v0.28.0")
+    files = random.Random(0).sample(differences["v0.29.0"], SAMPLE)  # noqa: S311
+    older = tree(checkout, "v0.28.0", files)
     both: Counter[tuple[bool, bool]] = Counter()
-    for number, file in enumerate(random.Random(0).sample(files, SAMPLE)):  # noqa: S311
+    for number, file in enumerate(files):
         ours = applied(file, older)
         theirs = git_apply(file, older.entry(file.path), tmp_path / str(number))
         both[ours.outcome is StackOutcome.APPLIED, theirs is not None] += 1
