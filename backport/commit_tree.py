@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from backport.core.objects import GitObject, blob_id, parse_tree, render_tree
@@ -67,7 +67,7 @@ class CommitTree:
             return Entry(mode, b"")
         return Entry(mode, self._objects.read_object(object_id))
 
-    def prefetch(self, paths: Iterable[str]) -> None:
+    def prefetch(self, paths: Collection[str]) -> None:
         """Read these files and the folders above them in as few round trips as there are levels."""
         wanted = {above for path in paths for above in parents(path)} - self._folders.keys()
         for level in sorted({folder.count("/") for folder in wanted}):

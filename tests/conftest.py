@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from backport import releases, sources
 from tests.repos import Library, Repo, Shell, World, make_world
+
+RELEASES = ("v0.28.0", "v0.29.0", "v0.30.0")
+_CACHE = sources.cache_dir()  # the user's own, before the tests get a home of theirs
 
 _SETTINGS = """\
 [user]
@@ -75,3 +79,13 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
         monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
 
     return set_to
+
+
+@pytest.fixture(scope="session")
+def released(sealed: Path) -> Path:
+    """The repository of cached releases, with those that the tests use; downloaded when absent."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BACKPORT_CACHE", str(_CACHE))
+        for release in RELEASES:
+            repo = releases.ensure(release, lambda what, done, total: None)
+    return repo

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 
 from backport.core.cursors import Cursor, PatchError
 from backport.core.patches import Hunk
@@ -73,9 +72,8 @@ def _goes_on_after_its_end(lines: list[bytes]) -> bool:
 
 def _hunk_lines(cursor: Cursor, name: str, old_left: int, new_left: int) -> list[bytes]:
     lines: list[bytes] = []
-    for line in islice(cursor.lines, cursor.at, None):
-        if old_left <= 0 and new_left <= 0:
-            break
+    while not cursor.ended and (old_left > 0 or new_left > 0):
+        line = cursor.lines[cursor.at]
         sign = line[:1] or b" "  # mail programs cut the one space of an empty context line
         if sign not in _SIGNS or (line == b"-- " and _is_signature(cursor)):
             break
