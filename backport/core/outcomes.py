@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from backport.core.patches import HunkId
+from backport.core.trees import Entry
 
 
 class Outcome(StrEnum):
@@ -72,3 +76,48 @@ class CheckResult:
     status: Status
     findings: tuple[Finding, ...] = ()
     note: str = ""
+
+
+class StackOutcome(StrEnum):
+    """What became of a whole stack on one target."""
+
+    APPLIED = "applied"
+    ALREADY = "already"
+    SKIPPED = "skipped"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class HunkResult:
+    """What happened to one hunk on one target.
+
+    `line` counts from 1 in the target's file before the patch (0: no place),
+    `offset` is how far that is from where the patch puts it, `reason` is the
+    manifest's, `detail` the tool's own explanation, `source` the hunk's place in
+    its patch file, `inserts` whether it only adds lines, and `added`/`removed` count
+    the lines that really changed.
+    """
+
+    id: HunkId
+    path: str
+    outcome: Outcome
+    line: int = 0
+    offset: int = 0
+    reason: str = ""
+    detail: str = ""
+    source: str = ""
+    candidates: tuple[int, ...] = ()
+    inserts: bool = False
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StackResult:
+    """A stack on one target: the files it changes (None: deleted) and every hunk's outcome."""
+
+    stack: str
+    changes: Mapping[str, Entry | None]
+    hunks: tuple[HunkResult, ...]
+    outcome: StackOutcome
+    reason: str = ""

@@ -14,6 +14,7 @@ REGULAR = "100644"
 EXECUTABLE = "100755"
 SYMLINK = "120000"
 GITLINK = "160000"
+DIRECTORY = "040000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,10 @@ class Tree(Protocol):
     """A read-only tree of files, addressed by `/`-separated relative paths."""
 
     def entry(self, path: str) -> Entry | None:
-        """The file at `path`, or None where the tree has none."""
+        """The file at `path`, or None; a folder answers with mode DIRECTORY and no bytes."""
 
     def paths(self) -> Mapping[str, str]:
-        """Every path of the tree with the git blob id of its content."""
+        """Every path of the tree with the git blob id of its content ("": not known yet)."""
 
 
 @dataclass(slots=True)
@@ -45,3 +46,12 @@ class Overlay:
         if path in self.changes:
             return self.changes[path]
         return self.base.entry(path)
+
+    def paths(self) -> Mapping[str, str]:
+        found = dict(self.base.paths())
+        for path, entry in self.changes.items():
+            if entry is None:
+                found.pop(path, None)
+            else:
+                found[path] = ""
+        return found

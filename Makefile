@@ -1,0 +1,41 @@
+# make apply   the main job: a release's source is fetched, its stacks are applied
+# make test    the whole suite, from an empty machine
+TARGET ?= v0.28.0
+PYTHON ?= python3
+VENV   ?= .venv
+ARGS   ?=
+
+BIN := $(VENV)/bin
+
+.PHONY: apply check status lint test bench clean
+
+apply: $(VENV)/run.stamp
+	$(BIN)/backport apply --target $(TARGET)
+
+check: $(VENV)/run.stamp
+	$(BIN)/backport check --all
+
+status: $(VENV)/run.stamp
+	$(BIN)/backport status
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/backport lint
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest $(ARGS)
+
+bench: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks.apply $(ARGS)
+
+$(VENV)/run.stamp: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/test.stamp: $(VENV)/run.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,59 @@
+"""`backport apply`."""
+
+from __future__ import annotations
+
+import click
+
+from backport.cli.options import (
+    library_option,
+    output_options,
+    repo_option,
+    target_option,
+    verify_options,
+)
+
+
+@click.command("apply")
+@target_option(required=True)
+@repo_option
+@library_option
+@verify_options
+@click.option("--lock", is_flag=True, help="Write the target's lock file.")
+@click.option("--checkout", is_flag=True, help="Also check the branch out; the tree must be clean.")
+@click.option("--force", is_flag=True, help="Replace a branch that holds other people's commits.")
+@click.option("--dry-run", is_flag=True, help="Write nothing, like check.")
+@output_options
+def command(
+    target: str,
+    repo: str | None,
+    root: str | None,
+    no_audit: bool,
+    no_parity: bool,
+    lock: bool,
+    checkout: bool,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Apply a target's stacks: one squashed commit each, on the target's branch.
+
+    The work tree is not touched; the branch moves at the very end, and only if
+    everything is clean. Running again gives the same commits.
+    """
+    from backport.cli.screen import progress, show_report
+    from backport.core.reports import Report
+    from backport.library import find_root, load
+    from backport.workflows.apply import Options, run_target
+    from backport.workflows.repositories import choose
+
+    library = load(find_root(root))
+    manifest = library.manifest(target)
+    options = Options(not dry_run, not no_audit, not no_parity, checkout, force, lock)
+    with progress() as update:
+        repository = choose(repo, [manifest], update)
+    with repository:
+        report = Report((run_target(library, manifest, repository, options),))
+    show_report(report, as_json, quiet, verbose)
+    return report.exit_code

@@ -1,0 +1,103 @@
+"""How results reach the screen: rich on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from backport.core.display import visible
+from backport.core.reports import Report, TargetReport, Verdict
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from backport.sources import Progress
+
+_COLOURS = {
+    Verdict.CLEAN: "green",
+    Verdict.CONFLICT: "red",
+    Verdict.FAILED: "red",
+    Verdict.STALE: "yellow",
+    Verdict.ERROR: "red",
+}
+
+
+def show_report(report: Report, as_json: bool, quiet: bool, verbose: bool) -> None:
+    """Print a report the way the options ask for."""
+    if as_json:
+        from backport.report.machine import as_json as rendered
+
+        click.echo(rendered(report), nl=False)
+        return
+    if quiet:
+        report = Report(tuple(t for t in report.targets if t.verdict is not Verdict.CLEAN))
+    if sys.stdout.isatty():
+        for target in report.targets:
+            _show_target(target, verbose)
+    else:
+        from backport.report.plain import as_text
+
+        click.echo(as_text(report, verbose), nl=False)
+
+
+def _show_target(target: TargetReport, verbose: bool) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from backport.report import plain
+
+    console = Console(highlight=False)
+    console.print(Text(visible(plain.headline(target)), style=f"bold {_COLOURS[target.verdict]}"))
+    if target.stacks:
+        console.print(_stack_table(target))
+    hidden = {f"  {s.result.stack}: {plain.stack_line(s)}" for s in target.stacks}
+    for line in plain.target_lines(target, verbose)[1:]:
+        if line not in hidden:
+            console.print(Text(visible(line)), soft_wrap=True)
+
+
+def _stack_table(target: TargetReport) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from backport.core.outcomes import Outcome
+
+    shown = [
+        outcome
+        for outcome in Outcome
+        if any(hunk.outcome is outcome for s in target.stacks for hunk in s.result.hunks)
+    ]
+    table = Table(box=None, pad_edge=False)
+    for heading in ("stack", "outcome", *map(str, shown), "commit"):
+        table.add_column(heading, justify="left" if heading in ("stack", "outcome") else "right")
+    for stack in target.stacks:
+        hunks = [hunk.outcome for hunk in stack.result.hunks]
+        counts = [str(hunks.count(outcome) or "") for outcome in shown]
+        row = [stack.result.stack, str(stack.result.outcome), *counts, (stack.commit or "")[:12]]
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    return table
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A function `(what, done, total)` for long work: a bar on a terminal, else silence."""
+    if not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, int] = {}
+
+        def update(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(visible(what), total=total or None)
+            bar.update(tasks[what], completed=done)  # type: ignore[arg-type]
+
+        yield update

@@ -1,0 +1,40 @@
+"""`backport show`."""
+
+from __future__ import annotations
+
+import click
+
+from backport.cli.options import library_option, repo_option
+
+
+@click.command("show")
+@click.argument("stack")
+@click.option("--target", "--onto", "targets", multiple=True, metavar="TARGET", help="Only there.")
+@repo_option
+@library_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    stack: str, targets: tuple[str, ...], repo: str | None, root: str | None, as_json: bool
+) -> int:
+    """Show a stack: what it is, its patches, and where each hunk landed on every target."""
+    from backport.cli.screen import progress
+    from backport.core.display import visible
+    from backport.library import find_root, load
+    from backport.report.stacks import stack_json, stack_text
+    from backport.workflows.apply import Options, try_target
+    from backport.workflows.repositories import choose
+
+    library = load(find_root(root))
+    shown = library.stack(stack)
+    named = [library.manifest(target) for target in targets]
+    manifests = named or [m for m in library.manifests.values() if stack in m.stacks]
+    reports = []
+    if manifests:
+        with progress() as update:
+            repository = choose(repo, manifests, update)
+        options = Options(write=False, audit=False, parity=False)
+        with repository:
+            reports = [try_target(library, m, repository, options) for m in manifests]
+    text = stack_json(shown, reports) if as_json else visible(stack_text(shown, reports))
+    click.echo(text, nl=False)
+    return 0

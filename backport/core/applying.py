@@ -1,0 +1,351 @@
+"""Apply a stack to a tree: one pure function from texts to texts and outcomes.
+
+Nothing is half applied: a stack with one hunk that has no place changes nothing,
+and every hunk's outcome is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from backport.core.anchoring import place_at
+from backport.core.binary import BinaryError, patched
+from backport.core.manifests import Adaptation, Drop, Reanchor, Replace
+from backport.core.objects import blob_id
+from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
+from backport.core.patches import FilePatch, Hunk, HunkId, Patch, hunk_ids
+from backport.core.paths import parents
+from backport.core.placing import place
+from backport.core.reversing import reverse
+from backport.core.stacks import Stack
+from backport.core.texts import Edit, Placement, Target, splice
+from backport.core.trees import DIRECTORY, GITLINK, REGULAR, SYMLINK, Entry, Overlay, Tree
+
+Adaptations = Mapping[str, Adaptation]
+
+
+@dataclass(slots=True)
+class _Step:
+    """One file of one patch being applied: what it reads, and what came of it."""
+
+    patch: Patch
+    file: FilePatch
+    ids: list[HunkId]
+    adaptations: Adaptations
+    tree: Overlay
+
+    def result(self, index: int, placement: Placement, hunk: Hunk | None = None) -> HunkResult:
+        """The outcome of the hunk at `index` (the whole file's where it has no hunks)."""
+        line = hunk.at if hunk else self.file.at
+        entry = self.adaptations.get(str(self.ids[index]))
+        counted = hunk if placement.outcome.placed else None
+        return HunkResult(
+            self.ids[index],
+            self.file.path,
+            placement.outcome,
+            placement.line,
+            placement.offset,
+            entry.reason if entry else "",
+            placement.detail,
+            f"{self.patch.source}:{line}" if self.patch.source else "",
+            placement.candidates,
+            hunk is not None and not hunk.removed,
+            len(counted.added) if counted else 0,
+            len(counted.removed) if counted else 0,
+        )
+
+    def all(self, outcome: Outcome, detail: str = "") -> list[HunkResult]:
+        """The same outcome for every hunk, a manifest's drops aside."""
+        hunks = self.file.hunks or (None,)
+        return [
+            self.result(index, self.dropped(index) or Placement(outcome, detail=detail), hunk)
+            for index, hunk in enumerate(hunks)
+        ]
+
+    def dropped(self, index: int) -> Placement | None:
+        entry = self.adaptations.get(str(self.ids[index]))
+        return Placement(Outcome.DROPPED) if isinstance(entry, Drop) else None
+
+    @property
+    def all_dropped(self) -> bool:
+        return all(self.dropped(index) for index in range(len(self.ids)))
+
+
+def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResult:
+    """The stack on `tree`: the files it changes and each hunk's outcome.
+
+    `adaptations` are the manifest's entries by hunk id. A stack whose hunks all
+    stand already is `already`; one that stands only in part is a conflict, which
+    a person settles by recording what is left out.
+    """
+    overlay = Overlay(tree)
+    hunks: list[HunkResult] = []
+    for patch in stack.patches:
+        for file in patch.files:
+            step = _Step(patch, file, hunk_ids(stack.name, patch, file), adaptations, overlay)
+            results = _apply_file(step)
+            hunks += results
+    outcome = _stack_outcome(hunks)
+    if outcome is StackOutcome.CONFLICT and not adaptations and _contained(stack, tree):
+        hunks = [_as_already(result) for result in hunks]
+        outcome = StackOutcome.ALREADY
+    changes = overlay.changes if outcome is StackOutcome.APPLIED else {}
+    kept = {path: entry for path, entry in changes.items() if entry != tree.entry(path)}
+    return StackResult(stack.name, kept, tuple(hunks), outcome)
+
+
+def _stack_outcome(hunks: list[HunkResult]) -> StackOutcome:
+    outcomes = {result.outcome for result in hunks} - {Outcome.DROPPED}
+    if any(outcome.failed for outcome in outcomes):
+        return StackOutcome.CONFLICT
+    if Outcome.ALREADY not in outcomes:
+        return StackOutcome.APPLIED if outcomes else StackOutcome.ALREADY
+    return StackOutcome.ALREADY if len(outcomes) == 1 else StackOutcome.CONFLICT
+
+
+def _as_already(result: HunkResult) -> HunkResult:
+    if result.outcome is Outcome.ALREADY:
+        return result
+    return replace(
+        result,
+        outcome=Outcome.ALREADY,
+        detail="the whole stack can be taken off the base again",
+        candidates=(),
+        added=0,
+        removed=0,
+    )
+
+
+# ---------------------------------------------------------------- one file
+
+
+def _apply_file(step: _Step) -> list[HunkResult]:
+    """Apply one file's patch to the overlay and tell each hunk's outcome."""
+    if step.all_dropped:
+        return step.all(Outcome.DROPPED)
+    blocked = _blocked(step)
+    if blocked:
+        return step.all(Outcome.CONFLICT, blocked)
+    if step.file.creates:
+        return _create(step)
+    if step.file.deletes:
+        return _delete(step)
+    return _modify(step)
+
+
+def _blocked(step: _Step) -> str:
+    """Why nothing may be written at the new path: a file, a link or a folder is in the way."""
+    path = step.file.new_path
+    if path is None:
+        return ""
+    for above in parents(path):
+        entry = step.tree.entry(above)
+        if entry is not None and entry.mode != DIRECTORY:
+            kind = "a symbolic link" if entry.mode == SYMLINK else "a file"
+            return f"{above} is {kind} on the target, so nothing can be written below it"
+    entry = step.tree.entry(path)
+    if entry is not None and entry.mode in (DIRECTORY, GITLINK):
+        return f"{path} is a {'folder' if entry.mode == DIRECTORY else 'submodule'} on the target"
+    return ""
+
+
+def _create(step: _Step) -> list[HunkResult]:
+    file = step.file
+    path = file.new_path or ""
+    content = _content(file, b"")
+    there = step.tree.entry(path)
+    if there is None:
+        step.tree.changes[path] = Entry(file.new_mode or REGULAR, content)
+        return [
+            step.result(index, Placement(Outcome.EXACT, line=1), hunk)
+            for index, hunk in enumerate(file.hunks or (None,))
+        ]
+    if there.data == content:
+        return step.all(Outcome.ALREADY, "the file is there with this content")
+    return step.all(Outcome.CONFLICT, f"{path} is there already, with other content")
+
+
+def _content(file: FilePatch, before: bytes) -> bytes:
+    """The whole new content of a file that is created, or changed as binary data."""
+    if file.binary:
+        return patched(file.binary, before)
+    return b"".join(hunk.after for hunk in file.hunks)
+
+
+def _delete(step: _Step) -> list[HunkResult]:
+    file = step.file
+    path = file.old_path or ""
+    there = step.tree.entry(path)
+    if there is None:
+        return step.all(Outcome.ALREADY, "the file is not there")
+    whole = b"".join(hunk.before for hunk in file.hunks)
+    if there.data == whole or (file.binary and _same_blob(file.old_blob, there.data)):
+        step.tree.changes[path] = None
+        return step.all(Outcome.EXACT)
+    return step.all(Outcome.CONFLICT, f"{path} has other content than the patch deletes")
+
+
+def _modify(step: _Step) -> list[HunkResult]:
+    """Change, rename, copy or re-mode a file that must be there."""
+    file = step.file
+    old, new = file.old_path or "", file.new_path or ""
+    entry = step.tree.entry(old)
+    if entry is None:
+        return _source_gone(step, old, new)
+    if entry.mode in (DIRECTORY, GITLINK):
+        return step.all(Outcome.CONFLICT, f"{old} is not a file on the target")
+    if file.renames and step.tree.entry(new) is not None:
+        return _renamed_before(step, old, new, entry)
+    mode, mode_problem = _mode(file, entry)
+    if mode_problem:
+        return step.all(Outcome.CONFLICT, mode_problem)
+    data, results = _new_data(step, entry)
+    if data is None:
+        return results
+    if file.renames and not file.copy:
+        step.tree.changes[old] = None
+    step.tree.changes[new] = Entry(mode, data)
+    return results
+
+
+def _source_gone(step: _Step, old: str, new: str) -> list[HunkResult]:
+    if step.file.renames and not step.file.copy:
+        there = step.tree.entry(new)
+        if there is not None and _same_blob(step.file.new_blob, there.data):
+            return step.all(Outcome.ALREADY, f"{new} is there with this content")
+    candidates = _same_name(step, old)
+    hint = f"; is it {' or '.join(candidates)}?" if candidates else ""
+    return step.all(Outcome.CONFLICT, f"the target has no {old}{hint}")
+
+
+def _same_name(step: _Step, path: str) -> list[str]:
+    """Paths of the target with the same last name, the likeliest first; at most three."""
+    name = path.rpartition("/")[2]
+    parts = set(path.split("/"))
+    found = [p for p in step.tree.base.paths() if p.rpartition("/")[2] == name]
+    return sorted(found, key=lambda p: (-len(parts & set(p.split("/"))), p))[:3]
+
+
+def _renamed_before(step: _Step, old: str, new: str, entry: Entry) -> list[HunkResult]:
+    there = step.tree.entry(new)
+    if step.file.copy and there is not None:
+        data, _ = _new_data(step, entry)
+        if data == there.data:
+            return step.all(Outcome.ALREADY, f"{new} is there with this content")
+    return step.all(Outcome.CONFLICT, f"{new} is there already, beside {old}")
+
+
+def _mode(file: FilePatch, entry: Entry) -> tuple[str, str]:
+    """The new mode: the base's own unless the patch changes it."""
+    if file.old_mode == file.new_mode or not file.new_mode:
+        return entry.mode, ""
+    if entry.mode in (file.old_mode, file.new_mode):
+        return file.new_mode, ""
+    return "", f"the mode is {entry.mode}, not {file.old_mode}"
+
+
+def _new_data(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
+    file = step.file
+    if file.binary:
+        return _binary_data(step, entry)
+    if not file.hunks:
+        same = file.new_mode == entry.mode and not file.renames
+        return entry.data, step.all(Outcome.ALREADY if same else Outcome.EXACT)
+    if _same_blob(file.new_blob, entry.data):
+        return entry.data, step.all(Outcome.ALREADY, "the file has this content")
+    return _place_hunks(step, entry)
+
+
+def _binary_data(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
+    file = step.file
+    if _same_blob(file.new_blob, entry.data):
+        return entry.data, step.all(Outcome.ALREADY, "the file has this content")
+    if not _same_blob(file.old_blob, entry.data):
+        problem = "the target has other binary content than the patch was made on"
+        return None, step.all(Outcome.CONFLICT, problem)
+    try:
+        return _content(file, entry.data), step.all(Outcome.EXACT)
+    except BinaryError as error:
+        return None, step.all(Outcome.CONFLICT, str(error))
+
+
+def _same_blob(blob: str, data: bytes) -> bool:
+    """True where a (perhaps shortened) blob id of a patch names exactly this content."""
+    if len(blob) < 7:
+        return False
+    return blob_id(data, "sha256" if len(blob) == 64 else "sha1").startswith(blob)
+
+
+# ---------------------------------------------------------------- hunks of one file
+
+
+def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
+    """The text with every hunk in its place, or None where one has none."""
+    target = Target(step.file.old_path or "", entry.data)
+    known = _same_blob(step.file.old_blob, entry.data)
+    results: list[HunkResult] = []
+    edits: list[Edit] = []
+    for index, hunk in enumerate(step.file.hunks):
+        found = _place_one(step, index, hunk, target, known)
+        results += found[0]
+        edits += found[1]
+    if any(result.outcome.failed for result in results):
+        return None, results
+    try:
+        return splice(target.text, edits), results
+    except ValueError as error:
+        return None, [
+            replace(result, outcome=Outcome.CONFLICT, detail=str(error)) for result in results
+        ]
+
+
+def _place_one(
+    step: _Step, index: int, hunk: Hunk, target: Target, known: bool
+) -> tuple[list[HunkResult], list[Edit]]:
+    entry = step.adaptations.get(str(step.ids[index]))
+    if isinstance(entry, Drop):
+        return [step.result(index, Placement(Outcome.DROPPED), hunk)], []
+    if isinstance(entry, Replace):
+        return _place_replacement(step, index, entry, target)
+    if isinstance(entry, Reanchor):
+        placement = place_at(hunk, target, entry.put)
+    else:
+        placement = place(hunk, target, known)
+    edits = [placement.edit] if placement.edit else []
+    return [step.result(index, placement, hunk)], edits
+
+
+def _place_replacement(
+    step: _Step, index: int, entry: Replace, target: Target
+) -> tuple[list[HunkResult], list[Edit]]:
+    """The hunks that stand for the one a manifest replaces: one outcome for all of them."""
+    hunks = [hunk for file in entry.files for hunk in file.hunks]
+    placements = [place(hunk, target) for hunk in hunks]
+    failed = next((found for found in placements if not found.outcome.placed), None)
+    if failed:
+        detail = f"the replacement {entry.patch}: {failed.detail}"
+        outcome = failed.outcome if failed.outcome.failed else Outcome.CONFLICT
+        return [step.result(index, replace(failed, outcome=outcome, detail=detail))], []
+    first = replace(placements[0], outcome=Outcome.REPLACED)
+    result = replace(
+        step.result(index, first, hunks[0]),
+        added=sum(len(hunk.added) for hunk in hunks),
+        removed=sum(len(hunk.removed) for hunk in hunks),
+    )
+    return [result], [found.edit for found in placements if found.edit]
+
+
+# ---------------------------------------------------------------- already there
+
+
+def _contained(stack: Stack, tree: Tree) -> bool:
+    """True where the whole stack can be taken off the tree again, last patch first."""
+    overlay = Overlay(tree)
+    for patch in reversed(stack.patches):
+        for file in reversed(patch.files):
+            back = reverse(file)
+            results = _apply_file(_Step(patch, back, hunk_ids("", patch, back), {}, overlay))
+            if any(not result.outcome.placed for result in results):
+                return False
+    return bool(stack.patches)

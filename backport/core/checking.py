@@ -1,0 +1,139 @@
+"""Judge a result by its content: what changed must be what the patches say, no more, no less."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from backport.core.outcomes import (
+    CheckResult,
+    Finding,
+    HunkResult,
+    Severity,
+    StackResult,
+    Status,
+)
+from backport.core.paths import decode
+from backport.core.scopes import Scope, defined_twice, scopes
+from backport.core.trees import SYMLINK, Entry, Tree
+
+_DEFINITION = re.compile(rb"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
+
+
+def check_content(
+    base: Tree, changes: Mapping[str, Entry | None], results: tuple[StackResult, ...]
+) -> CheckResult:
+    """Compare the final changes with the hunks that were placed.
+
+    Only paths that a placed hunk names may differ, the lines of each file grow
+    by what its hunks add and remove, and no definition stands twice that did not
+    before. Every one of these has failed silently in tools that trust an exit status.
+    Files that change what git or a CI does by being there are pointed out too.
+    """
+    applied = [result for result in results if result.changes]
+    placed = [hunk for result in applied for hunk in result.hunks if hunk.outcome.placed]
+    named = {path for result in applied for path in result.changes}
+    findings = [
+        _finding(path, "touched-path", "changed, though no applied stack changes it")
+        for path in sorted(set(changes) - named)
+    ]
+    for path, entry in sorted(changes.items()):
+        findings += _sensitive(path, entry)
+        before = base.entry(path)
+        if entry is not None and before is not None:
+            findings += _line_count(path, before, entry, placed)
+        if entry is not None:
+            findings += _defined_twice(path, before, entry)
+    status = Status.FAILED if findings else Status.PASSED
+    return CheckResult("content", status, tuple(findings))
+
+
+def _finding(path: str, code: str, message: str, line: int = 0, symbol: str = "") -> Finding:
+    return Finding(path, line, 1 if line else 0, Severity.ERROR, code, message, symbol)
+
+
+def _line_count(path: str, before: Entry, after: Entry, placed: list[HunkResult]) -> list[Finding]:
+    mine = [hunk for hunk in placed if hunk.path == path]
+    if not any(hunk.added or hunk.removed for hunk in mine):
+        return []
+    expected = sum(hunk.added - hunk.removed for hunk in mine)
+    found = _lines(after.data) - _lines(before.data)
+    if found == expected:
+        return []
+    return [_finding(path, "line-count", f"grew by {found} lines, its hunks by {expected}")]
+
+
+def _sensitive(path: str, entry: Entry | None) -> list[Finding]:
+    """Changes that reach beyond the tree: a person has to say that they are wanted."""
+    name = path.rpartition("/")[2]
+    if name in (".gitattributes", ".gitmodules"):
+        return [_finding(path, "git-settings", "changes how git itself treats the tree")]
+    if path.startswith((".github/workflows/", ".github/actions/", ".buildkite/")):
+        return [_finding(path, "ci-settings", "changes what CI runs")]
+    if entry is not None and entry.mode == SYMLINK and _leaves(path, decode(entry.data)):
+        return [_finding(path, "link-outside", f"links out of the tree: {decode(entry.data)}")]
+    return []
+
+
+def _leaves(path: str, target: str) -> bool:
+    """True where a link at `path` points out of the tree."""
+    depth = path.count("/")
+    for part in target.split("/"):
+        depth += 0 if part in ("", ".") else -1 if part == ".." else 1
+        if depth < 0:
+            return True
+    return target.startswith("/")
+
+
+def _lines(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def _defined_twice(path: str, before: Entry | None, after: Entry) -> list[Finding]:
+    if not path.endswith((".py", ".pyi")) or not _more_alike(before, after):
+        return []
+    now = scopes(after.data) or ()
+    twice = defined_twice(now)
+    if not twice:
+        return []
+    was = defined_twice(scopes(before.data) or ()) if before else {}
+    return [
+        _finding(
+            path,
+            "defined-twice",
+            f"{name} is defined {count} times now",
+            _last_line(now, name),
+            name,
+        )
+        for name, count in sorted(twice.items())
+        if count > was.get(name, 1) and not _legitimate(after.data, now, name)
+    ]
+
+
+def _more_alike(before: Entry | None, after: Entry) -> bool:
+    """True where some name is defined more often than before, as far as lines alone can tell.
+
+    Parsing every changed file would cost more than all the rest of a run.
+    """
+    was, now = (
+        Counter(_DEFINITION.findall(entry.data)) if entry else Counter()
+        for entry in (before, after)
+    )
+    return any(count > max(1, was[key]) for key, count in now.items())
+
+
+def _last_line(found: tuple[Scope, ...], name: str) -> int:
+    return max(scope.line for scope in found if scope.name == name)
+
+
+def _legitimate(text: bytes, found: tuple[Scope, ...], name: str) -> bool:
+    """True where every definition but one is decorated (overload, setter) or indented otherwise."""
+    lines = text.split(b"\n")
+    plain: dict[int, int] = {}
+    for scope in found:
+        if scope.name == name and scope.start == scope.line:
+            line = lines[scope.line - 1]
+            indent = len(line) - len(line.lstrip())
+            plain[indent] = plain.get(indent, 0) + 1
+    return all(count <= 1 for count in plain.values())

@@ -1,0 +1,94 @@
+"""A whole manifest on one tree: every stack in order, the evidence, and the content check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from backport.core.applying import apply_stack
+from backport.core.checking import check_content
+from backport.core.evidence import stale
+from backport.core.manifests import Adaptation, Manifest, Skip
+from backport.core.outcomes import (
+    CheckResult,
+    Finding,
+    Severity,
+    StackOutcome,
+    StackResult,
+    Status,
+)
+from backport.core.stacks import Stack
+from backport.core.trees import Entry, Overlay, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A stack's result, and all that has changed against the base once it is applied."""
+
+    result: StackResult
+    changes: Mapping[str, Entry | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a manifest makes of a tree; `steps` follow the manifest's order."""
+
+    steps: tuple[Step, ...]
+    checks: tuple[CheckResult, ...]
+
+    @property
+    def changes(self) -> Mapping[str, Entry | None]:
+        return self.steps[-1].changes if self.steps else {}
+
+    @property
+    def results(self) -> tuple[StackResult, ...]:
+        return tuple(step.result for step in self.steps)
+
+
+def evaluate(manifest: Manifest, stacks: Mapping[str, Stack], base: Tree) -> Evaluation:
+    """Apply every stack of the manifest to `base`, later ones on top of earlier ones."""
+    overlay = Overlay(base)
+    steps = []
+    for name in manifest.stacks:
+        result = _one(manifest, stacks[name], overlay)
+        overlay.changes.update(result.changes)
+        changes = {
+            path: entry for path, entry in overlay.changes.items() if entry != base.entry(path)
+        }
+        steps.append(Step(result, changes))
+    done = Evaluation(tuple(steps), ())
+    content = check_content(base, done.changes, done.results)
+    return replace(done, checks=(check_evidence(manifest, base), content))
+
+
+def _one(manifest: Manifest, stack: Stack, overlay: Overlay) -> StackResult:
+    skip = manifest.skip_of(stack.name)
+    if skip:
+        return StackResult(stack.name, {}, (), StackOutcome.SKIPPED, skip.reason)
+    return apply_stack(stack, manifest.adaptations_of(stack.name), overlay)
+
+
+def check_evidence(manifest: Manifest, base: Tree) -> CheckResult:
+    """Every entry's evidence on the pristine base; one that no longer holds is an error."""
+    findings = [
+        _stale_finding(entry, problem)
+        for entry in (*manifest.adaptations, *manifest.skips)
+        for problem in stale(entry.when, base)
+    ]
+    status = Status.FAILED if findings else Status.PASSED
+    return CheckResult("evidence", status, tuple(findings))
+
+
+def _stale_finding(entry: Adaptation | Skip, problem: str) -> Finding:
+    file, _, line = entry.source.rpartition(":")
+    name = entry.stack if isinstance(entry, Skip) else str(entry.hunk)
+    return Finding(
+        file,
+        int(line),
+        1,
+        Severity.ERROR,
+        "stale-evidence",
+        f"{type(entry).__name__.lower()} {name}: {problem}",
+        name,
+        "look at the target again; correct the entry or delete it",
+    )

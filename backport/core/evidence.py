@@ -1,0 +1,80 @@
+"""Check what a manifest claims about its target, on the pristine tree."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from functools import lru_cache
+
+from backport.core.manifests import Evidence
+from backport.core.paths import encode
+from backport.core.trees import DIRECTORY, Tree
+
+
+def stale(evidence: tuple[Evidence, ...], tree: Tree) -> list[str]:
+    """The statements that no longer hold on `tree`, each with what was found instead."""
+    out = []
+    for statement in evidence:
+        problem = _problem(statement, tree)
+        if problem:
+            out.append(problem)
+    return out
+
+
+def _problem(statement: Evidence, tree: Tree) -> str | None:
+    entry = tree.entry(statement.path)
+    if entry is None or entry.mode == DIRECTORY:
+        there = entry is not None and not statement.symbol and not statement.text
+        return None if there == statement.present else f"{statement}: the file is not there"
+    if statement.symbol:
+        last = encode(statement.symbol.rpartition(".")[2])
+        names = symbols(entry.data) if last in entry.data else frozenset()
+        if names is None:
+            return f"{statement}: the file does not parse as Python"
+        there = statement.symbol in names
+    elif statement.text:
+        there = encode(statement.text) in entry.data
+    else:
+        there = True
+    if there == statement.present:
+        return None
+    return f"{statement}: it is {'there' if there else 'not there'}"
+
+
+@lru_cache(maxsize=256)
+def symbols(text: bytes) -> frozenset[str] | None:
+    """Every qualified name that a Python file defines, or None where it does not parse.
+
+    Classes, functions, parameters' owners aside: also names bound by assignment or
+    import in a module or class body, and attributes that methods set on `self`.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    names: set[str] = set()
+    _define(module, "", "", names)
+    return frozenset(names)
+
+
+def _define(node: ast.AST, prefix: str, owner: str, names: set[str]) -> None:
+    """Collect under `prefix`; `owner` is the class whose methods are being read."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            names.add(prefix + child.name)
+            _define(child, f"{prefix}{child.name}.", f"{prefix}{child.name}", names)
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(prefix + child.name)
+            _define(child, f"{prefix}{child.name}.", owner, names)
+        elif isinstance(child, ast.Import | ast.ImportFrom):
+            bound = ((alias.asname or alias.name).split(".")[0] for alias in child.names)
+            names.update(prefix + name for name in bound)
+        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            names.add(prefix + child.id)
+        elif isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store):
+            if owner and isinstance(child.value, ast.Name) and child.value.id == "self":
+                names.add(f"{owner}.{child.attr}")
+        else:
+            _define(child, prefix, owner, names)

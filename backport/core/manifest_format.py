@@ -1,0 +1,248 @@
+"""Read a manifest, and resolve what it says of hunks against the stacks it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from backport.core.cursors import PatchError
+from backport.core.mail import parse_patch
+from backport.core.manifests import (
+    Accept,
+    Adaptation,
+    Anchor,
+    Drop,
+    Evidence,
+    Manifest,
+    Reanchor,
+    Replace,
+    Skip,
+)
+from backport.core.patches import FilePatch, HunkId
+from backport.core.stacks import Stack
+from backport.core.tables import Table, nearest, parse_toml
+
+_BAD_REF = re.compile(r"[\x00-\x20~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock(/|$)|^[./-]|/\.|[./]$")
+VERBS = ("drop", "reanchor", "replace")
+
+
+def read_manifest(
+    name: str,
+    file: str,
+    text: str,
+    stacks: Mapping[str, Stack],
+    replacements: Mapping[str, bytes],
+) -> tuple[Manifest, list[str]]:
+    """The manifest in `text` and every problem found in it.
+
+    `stacks` are the library's, by name; `replacements` the patch files in the
+    manifest's own folder, by file name.
+    """
+    values, source = parse_toml(file, text)
+    table = Table(values, source)
+    if not values and source.problems:
+        return Manifest(name, "", "", ()), source.problems
+    if table.number("schema") != 1:
+        table.problem("schema", "must be 1")
+    listed = _stacks(table, stacks)
+    reader = _Entries(table, {key: stacks[key] for key in listed}, replacements, file)
+    manifest = Manifest(
+        name,
+        table.text("base"),
+        _branch(table),
+        listed,
+        tuple(reader.adaptations()),
+        tuple(reader.skips()),
+        tuple(reader.accepts()),
+        file,
+    )
+    reader.check(manifest)
+    table.finish()
+    return manifest, source.problems
+
+
+def _stacks(table: Table, known: Mapping[str, Stack]) -> tuple[str, ...]:
+    listed: dict[str, None] = {}
+    for name in table.texts("stacks"):
+        if name in listed:
+            table.problem("stacks", f"{name} is listed twice")
+        elif name not in known:
+            table.problem("stacks", f"there is no stack {name!r}; {nearest(name, sorted(known))}")
+        else:
+            listed[name] = None
+    if not listed:
+        table.problem("stacks", "names no stack")
+    return tuple(listed)
+
+
+def _branch(table: Table) -> str:
+    branch = table.text("branch")
+    if branch and (_BAD_REF.search(branch) or branch.startswith("refs/")):
+        table.problem("branch", f"{branch!r} is not a branch name that git allows")
+    return branch
+
+
+class _Entries:
+    """Reads the lists of entries; hunks are looked up among the stacks of this manifest."""
+
+    def __init__(
+        self, table: Table, stacks: Mapping[str, Stack], files: Mapping[str, bytes], file: str
+    ) -> None:
+        self.table = table
+        self.stacks = stacks
+        self.files = files
+        self.file = file
+        self.hunks = {
+            str(hunk_id): (patch_file, index)
+            for stack in stacks.values()
+            for hunk_id, _, patch_file, index in stack.hunks()
+        }
+
+    def adaptations(self) -> list[Adaptation]:
+        found: list[Adaptation] = []
+        for verb in VERBS:
+            for entry in self.table.tables(verb):
+                read = self._adaptation(verb, entry)
+                entry.finish()
+                if read:
+                    found.append(read)
+        return found
+
+    def _adaptation(self, verb: str, entry: Table) -> Adaptation | None:
+        hunk = self._hunk(entry)
+        reason, when, source = self._common(entry)
+        put = self._anchor(entry) if verb == "reanchor" else None
+        patch, files = self._patch(entry, hunk) if verb == "replace" else ("", ())
+        if hunk is None:
+            return None
+        if put:
+            self._check_anchor(entry, hunk, put)
+            return Reanchor(reason, when, source, hunk, put)
+        if verb == "replace":
+            return Replace(reason, when, source, hunk, patch, files)
+        return Drop(reason, when, source, hunk) if verb == "drop" else None
+
+    def skips(self) -> list[Skip]:
+        found = []
+        for entry in self.table.tables("skip"):
+            stack = entry.text("stack")
+            if stack and stack not in self.stacks:
+                entry.problem(
+                    "stack", f"{stack!r} is not in stacks; {nearest(stack, sorted(self.stacks))}"
+                )
+            found.append(Skip(*self._common(entry), stack))
+            entry.finish()
+        return found
+
+    def accepts(self) -> list[Accept]:
+        found = []
+        for entry in self.table.tables("accept"):
+            line = entry.source.line_of(entry.keys)
+            values = (entry.text(key) for key in ("code", "path", "symbol"))
+            found.append(Accept(entry.text("reason"), f"{self.file}:{line}", *values))
+            entry.finish()
+        return found
+
+    def _common(self, entry: Table) -> tuple[str, tuple[Evidence, ...], str]:
+        line = entry.source.line_of(entry.keys)
+        return entry.text("reason"), self._when(entry), f"{self.file}:{line}"
+
+    def _when(self, entry: Table) -> tuple[Evidence, ...]:
+        table = entry.table("when")
+        found = []
+        for key in ("present", "absent"):
+            value = table.values.get(key, [])
+            table.asked.add(key)
+            for text in [value] if isinstance(value, str) else value:
+                try:
+                    found.append(Evidence.parse(key == "present", text))
+                except (ValueError, TypeError) as error:
+                    table.problem(key, f"{text!r}: {error}")
+        table.finish()
+        if not found:
+            entry.problem("when", "gives no evidence; say what is present or absent on the target")
+        return tuple(found)
+
+    def _anchor(self, entry: Table) -> Anchor | None:
+        text = entry.text("put")
+        try:
+            return Anchor.parse(text) if text else None
+        except ValueError as error:
+            entry.problem("put", f"{text!r}: {error}")
+            return None
+
+    def _check_anchor(self, entry: Table, hunk: HunkId, put: Anchor) -> None:
+        file, index = self.hunks[str(hunk)]
+        if index < 0:
+            entry.problem("hunk", "names a file's header, which has no place to move")
+        elif file.hunks[index].removed and put.position != "in":
+            entry.problem("put", "the hunk removes lines; use `in` or a replace entry")
+
+    def _hunk(self, entry: Table) -> HunkId | None:
+        """The hunk that the entry means: the digest decides, the ordinal breaks ties."""
+        text = entry.text("hunk")
+        if not text:
+            return None
+        try:
+            wanted = HunkId.parse(text)
+        except ValueError as error:
+            entry.problem("hunk", f"{text!r}: {error}")
+            return None
+        alike = [found for found in map(HunkId.parse, self.hunks) if _same(found, wanted)]
+        exact = [found for found in alike if found.ordinal == wanted.ordinal]
+        if exact or len(alike) == 1:
+            return (exact or alike)[0]
+        close = [key for key in self.hunks if key.startswith(f"{wanted.stack}/{wanted.patch}:")]
+        entry.problem("hunk", f"there is no hunk {text}; {nearest(text, close or [*self.hunks])}")
+        return None
+
+    def _patch(self, entry: Table, hunk: HunkId | None) -> tuple[str, tuple[FilePatch, ...]]:
+        name = entry.text("patch")
+        if not name:
+            return "", ()
+        if name not in self.files:
+            hint = nearest(name, sorted(self.files))
+            entry.problem("patch", f"there is no {name} beside the manifest; {hint}")
+            return name, ()
+        folder = self.file.removesuffix(".toml")
+        try:
+            patch = parse_patch(self.files[name], name, f"{folder}/{name}")
+        except PatchError as error:
+            entry.source.problems.append(f"{folder}/{name}:{error.line}: {error.message}")
+            return name, ()
+        paths = [file.path for file in patch.files]
+        if hunk and paths != [hunk.path]:
+            entry.problem("patch", f"{name} changes {', '.join(paths)}, the hunk {hunk.path}")
+        if any(not file.hunks or file.renames for file in patch.files):
+            entry.problem("patch", f"{name} must change lines of the file and nothing else")
+        return name, patch.files
+
+    def check(self, manifest: Manifest) -> None:
+        """What only shows once all entries are read: doubles, and patch files nobody names."""
+        seen: set[str] = set()
+        for adaptation in manifest.adaptations:
+            text = str(adaptation.hunk)
+            if text in seen:
+                self.table.source.problems.append(f"{adaptation.source}: {text} has two entries")
+            seen.add(text)
+        skipped = [skip.stack for skip in manifest.skips]
+        for name in {name for name in skipped if skipped.count(name) > 1}:
+            self.table.problem("skip", f"{name} is skipped twice")
+        for adaptation in manifest.adaptations:
+            if adaptation.hunk.stack in skipped:
+                self.table.source.problems.append(
+                    f"{adaptation.source}: {adaptation.hunk.stack} is skipped, so this does nothing"
+                )
+        used = {entry.patch for entry in manifest.adaptations if isinstance(entry, Replace)}
+        for name in sorted(set(self.files) - used):
+            folder = self.file.removesuffix(".toml")
+            self.table.source.problems.append(f"{folder}/{name}: no replace entry uses it")
+
+
+def _same(found: HunkId, wanted: HunkId) -> bool:
+    return (found.stack, found.patch, found.path, found.digest) == (
+        wanted.stack,
+        wanted.patch,
+        wanted.path,
+        wanted.digest,
+    )

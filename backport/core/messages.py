@@ -1,0 +1,74 @@
+"""The message of a squashed commit: what, why, what differs here, and where it came from."""
+
+from __future__ import annotations
+
+import textwrap
+
+from backport.core.manifests import Adaptation, Manifest
+from backport.core.objects import Identity
+from backport.core.outcomes import HunkResult, Outcome
+from backport.core.stacks import Stack
+
+WIDTH = 76
+_DEVIATIONS = (Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
+
+
+def squash_message(
+    stack: Stack, manifest: Manifest, hunks: tuple[HunkResult, ...], committer: Identity
+) -> str:
+    """The whole message, ending in one block of trailers that git itself parses."""
+    parts = [subject(stack), stack.why.strip("\n")]
+    differences = differences_text(manifest, hunks)
+    if differences:
+        parts.append(differences)
+    parts.append("\n".join(trailers(stack, committer)))
+    return "\n\n".join(parts) + "\n"
+
+
+def subject(stack: Stack) -> str:
+    """The first line: the stack's title and the pull request that it carries."""
+    pull = stack.upstream.pull
+    return f"{stack.title} (backport #{pull})" if pull else f"{stack.title} (backport)"
+
+
+def differences_text(manifest: Manifest, hunks: tuple[HunkResult, ...]) -> str:
+    """A line for each drop, reanchor and replace; the same reason for a file stands once."""
+    entries = manifest.adaptations_of(hunks[0].id.stack) if hunks else {}
+    lines: dict[str, None] = {}
+    for hunk in hunks:
+        if hunk.outcome in _DEVIATIONS:
+            text = f"{hunk.path}: {_verb(entries.get(str(hunk.id)))}{hunk.reason}"
+            lines[_bullet(text)] = None
+    if not lines:
+        return ""
+    return "\n".join([f"Differences from upstream on {manifest.branch}:", *lines])
+
+
+def _verb(entry: Adaptation | None) -> str:
+    put = getattr(entry, "put", None)
+    return f"placed {put}: " if put else ""
+
+
+def _bullet(text: str) -> str:
+    return textwrap.fill(
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def trailers(stack: Stack, committer: Identity) -> list[str]:
+    """The provenance, one `Key: value` a line; nothing else may stand in the block."""
+    up = stack.upstream
+    out = []
+    if up.repo and up.pull:
+        out.append(f"Backport-of: {up.repo}#{up.pull}")
+    elif up.repo:
+        out.append(f"Backport-of: {up.repo}")
+    out += [f"Upstream-commit: {commit}" for commit in up.commits]
+    out.append(f"Stack: {stack.name}@{stack.digest}")
+    out.append(f"Signed-off-by: {committer.name} <{committer.email}>")
+    return out

@@ -1,0 +1,219 @@
+"""Find where a hunk belongs in a target's text, strictest rule first, never by guess.
+
+1. The text is the very one the patch was made on: the hunk's own line.
+2. One place in the file where all its lines stand, context included, and in the
+   scope that the hunk names.
+3. Its result stands there already.
+
+Two places that fit are ambiguous and are both named. There is no fuzz and no
+white-space blindness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backport.core.outcomes import Outcome
+from backport.core.patches import Hunk
+from backport.core.paths import decode
+from backport.core.tables import nearest
+from backport.core.texts import Edit, Placement, Target, split_keeping_ends
+
+MAX_CANDIDATES = 64
+
+
+def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = None) -> Placement:
+    """Where `hunk` goes in `target`.
+
+    `known` says that the text is the very one the patch was made on; `within`
+    is the qualified name of the only scope to look in, as a manifest gives it.
+    """
+    if known:
+        start = target.offset_of(first_line(hunk))
+        if start is not None and _stands(target.text, hunk.before, start):
+            return _placed(hunk, target, start)
+    spots = _spots(hunk, hunk.before, target)
+    if not spots:
+        return _already(hunk, target, within) or _conflict(hunk, target)
+    return _choose(hunk, target, spots, within)
+
+
+def first_line(hunk: Hunk) -> int:
+    """The line of the target that the hunk's text starts on; an empty one stands after its line."""
+    return hunk.old_start if hunk.before else hunk.old_start + 1
+
+
+def _stands(text: bytes, block: bytes, start: int) -> bool:
+    """True where `block` stands at `start` and ends with a line."""
+    if not text.startswith(block, start):
+        return False
+    return not block or block.endswith(b"\n") or start + len(block) == len(text)
+
+
+def _spots(hunk: Hunk, block: bytes, target: Target) -> list[int]:
+    """Every offset where the block of lines stands, as far as the hunk's context allows it there.
+
+    A diff shows less than full context only at the ends of a file: a hunk without
+    leading (trailing) context belongs to the beginning (the end).
+    """
+    text = target.text
+    if not block:
+        return [] if text else [0]
+    found: list[int] = []
+    at = text.find(block)
+    while at != -1 and len(found) < MAX_CANDIDATES:
+        line_start = at == 0 or text[at - 1] == 10
+        fits_start = bool(hunk.leading) or at == 0
+        fits_end = bool(hunk.trailing) or at + len(block) == len(text)
+        if line_start and fits_start and fits_end and _stands(text, block, at):
+            found.append(at)
+        at = text.find(block, at + 1)
+    return found
+
+
+def _choose(hunk: Hunk, target: Target, spots: list[int], within: str | None) -> Placement:
+    scope = within or hunk.scope
+    lines = [_change_line(hunk, target, spot) for spot in spots]
+    if scope and target.scopes is not None:
+        inside = [spot for spot in spots if _scope_of(hunk, target, spot) == scope]
+        if not inside:
+            return _elsewhere(scope, target, lines)
+        spots = inside
+        lines = [_change_line(hunk, target, spot) for spot in spots]
+    elif within:
+        return Placement(Outcome.CONFLICT, detail=no_scopes(target))
+    if len(spots) > 1:
+        return Placement(
+            Outcome.AMBIGUOUS,
+            detail=f"fits at lines {listed(lines)}; name the scope in the manifest",
+            candidates=tuple(lines),
+        )
+    twice = _present_twice(hunk, target, scope)
+    if twice:
+        return Placement(
+            Outcome.AMBIGUOUS,
+            detail=f"its lines stand already at line {twice}, and it also fits at line {lines[0]}",
+            candidates=(twice, lines[0]),
+        )
+    return _placed(hunk, target, spots[0])
+
+
+def _scope_of(hunk: Hunk, target: Target, spot: int) -> str | None:
+    """The scope of the hunk's first change, were it placed at `spot`."""
+    return target.scope_at(scope_line(hunk, target.line_of(spot)))
+
+
+def scope_line(hunk: Hunk, first_line: int) -> int:
+    """The line whose scope is the hunk's: the first one removed, or the one above an insertion."""
+    at = first_line + len(hunk.leading)
+    changed = hunk.lines[len(hunk.leading)]
+    return at if changed[:1] == b"-" else max(1, at - 1)
+
+
+def _change_line(hunk: Hunk, target: Target, spot: int) -> int:
+    return (target.line_of(spot) if hunk.before or spot else 1) + len(hunk.leading)
+
+
+def _placed(hunk: Hunk, target: Target, spot: int) -> Placement:
+    lead, trail = (sum(map(len, part)) for part in (hunk.leading, hunk.trailing))
+    edit = Edit(
+        spot + lead,
+        spot + len(hunk.before) - trail,
+        hunk.after[lead : len(hunk.after) - trail],
+    )
+    line = _change_line(hunk, target, spot)
+    offset = line - (first_line(hunk) + len(hunk.leading))
+    return Placement(Outcome.MOVED if offset else Outcome.EXACT, edit, line, offset)
+
+
+def _present_twice(hunk: Hunk, target: Target, scope: str | None) -> int:
+    """The line where an inserting hunk's result already stands, or 0."""
+    if hunk.removed or not any(len(line.strip()) > 3 for line in hunk.added):
+        return 0
+    return next(iter(_result_lines(hunk, target, scope)), 0)
+
+
+def _result_lines(hunk: Hunk, target: Target, scope: str | None) -> list[int]:
+    """The lines where the hunk's result stands, in its own scope where one is known."""
+    spots = _spots(hunk, hunk.after, target) if hunk.after else []
+    if scope and target.scopes is not None:
+        spots = [spot for spot in spots if _scope_of(hunk, target, spot) == scope]
+    return [_change_line(hunk, target, spot) for spot in spots]
+
+
+def _already(hunk: Hunk, target: Target, within: str | None) -> Placement | None:
+    lines = _result_lines(hunk, target, within or hunk.scope)
+    if not lines:
+        return None
+    expected = hunk.new_start + len(hunk.leading)
+    line = min(lines, key=lambda found: abs(found - expected))
+    return Placement(
+        Outcome.ALREADY,
+        line=line,
+        offset=line - expected,
+        detail=f"its result stands at line {line}",
+        candidates=tuple(lines) if len(lines) > 1 else (),
+    )
+
+
+def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:
+    names = sorted({target.scope_at(max(1, line - 1)) or "?" for line in lines})
+    known = [found.name for found in target.scopes or ()]
+    there = "" if scope in known else f", which is not there ({nearest(scope, known)})"
+    return Placement(
+        Outcome.CONFLICT,
+        detail=f"belongs in {scope}{there}; its lines stand only in {', '.join(names)} "
+        f"at {listed(lines)}",
+        candidates=tuple(lines),
+    )
+
+
+def _conflict(hunk: Hunk, target: Target) -> Placement:
+    """A conflict that says which line is missing and where the text looks most like the hunk's."""
+    if not hunk.leading and not hunk.trailing:
+        return Placement(Outcome.CONFLICT, detail="has no context, so it fits only a whole file")
+    if b"\r\n" in target.text and b"\r\n" not in hunk.before:
+        return Placement(
+            Outcome.CONFLICT, detail="the target has CRLF line endings and the patch has LF"
+        )
+    expected = hunk.before.split(b"\n")
+    there = {line.rstrip(b"\n") for line in target.lines}
+    missing = next((line for line in expected if line and line not in there), None)
+    line, matching = _closest(hunk, target)
+    total = len([text for text in expected if text.strip()])
+    near = f"; closest at line {line} ({matching} of {total} lines)" if matching else ""
+    if missing is None:
+        detail = f"its lines are there, but nowhere together{near}"
+    else:
+        detail = f"the target has no line {_shown(missing)}{near}"
+    return Placement(Outcome.CONFLICT, detail=detail, candidates=(line,) if matching else ())
+
+
+def _closest(hunk: Hunk, target: Target) -> tuple[int, int]:
+    """The line where most of the hunk's own lines vote it should start, and how many do."""
+    places: dict[bytes, list[int]] = {}
+    for number, line in enumerate(target.lines, 1):
+        if line.strip():
+            places.setdefault(line, []).append(number)
+    votes: dict[int, int] = {}
+    for index, line in enumerate(split_keeping_ends(hunk.before)):
+        for number in places.get(line, ())[:8]:
+            votes[number - index] = votes.get(number - index, 0) + 1
+    if not votes:
+        return 0, 0
+    start = max(votes, key=lambda at: (votes[at], -abs(at - hunk.old_start)))
+    return max(1, start), votes[start]
+
+
+def _shown(line: bytes) -> str:
+    text = decode(line).strip()
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def listed(lines: Sequence[int]) -> str:
+    more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
+    return ", ".join(map(str, lines[:8])) + more
+
+
+def no_scopes(target: Target) -> str:
+    return f"{target.path} has no Python scopes (another language, or it does not parse)"

@@ -1,0 +1,71 @@
+"""A stack: an ordered list of patches that together make one change, and where it came from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from backport.core.patches import FilePatch, HunkId, Patch, hunk_ids
+
+KINDS = ("upstream", "fork", "bugfix")
+STATES = ("open", "merged", "closed")
+RELATIONS = ("rewrite", "cherry-pick")
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The change that a stack carries: repository, pull request, its state and commits.
+
+    `relation` says whether the patches came from those commits (cherry-pick) or
+    were written here from the description (rewrite).
+    """
+
+    repo: str = ""
+    pull: int | None = None
+    state: str = "open"
+    relation: str = "rewrite"
+    commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One change as the library keeps it; `home` is the release its patches were written on."""
+
+    name: str
+    title: str
+    kind: str
+    home: str
+    why: str
+    patches: tuple[Patch, ...]
+    upstream: Upstream = Upstream()
+    requires: Mapping[str, str] = field(default_factory=dict)
+    parity: tuple[str, ...] = ()
+    retire: str = ""
+    digest: str = ""
+
+    def hunks(self) -> list[tuple[HunkId, Patch, FilePatch, int]]:
+        """Every hunk with its id, patch, file and index in the file (-1: the header itself)."""
+        return [
+            (hunk_id, patch, file, hunk_id.ordinal - 1)
+            for patch in self.patches
+            for file in patch.files
+            for hunk_id in hunk_ids(self.name, patch, file)
+        ]
+
+    def paths(self) -> list[str]:
+        """Every path that the stack reads or writes, each once, in order of appearance."""
+        seen: dict[str, None] = {}
+        for patch in self.patches:
+            for file in patch.files:
+                seen.update(dict.fromkeys(p for p in (file.old_path, file.new_path) if p))
+        return list(seen)
+
+
+def stack_digest(texts: list[tuple[str, bytes]]) -> str:
+    """Twelve hex digits over the named patch texts in order: the identity of what is applied."""
+    summed = hashlib.sha256()
+    for name, text in texts:
+        summed.update(f"{name}\0{len(text)}\0".encode())
+        summed.update(text)
+    return summed.hexdigest()[:12]

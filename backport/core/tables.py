@@ -1,0 +1,160 @@
+"""Read a TOML table against what is expected of it, and say every problem at once.
+
+A problem reads `file:line: key: what is wrong (the mend)`. TOML keeps no line
+numbers, so the line is looked up by the key's text; 0 hits leave it out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Source:
+    """A TOML file's name and text, and the problems found in it so far."""
+
+    name: str
+    text: str
+    problems: list[str] = field(default_factory=list)
+
+    def line_of(self, keys: Sequence[str | int]) -> int:
+        """The line of a key, following `[[table]]` and `[table]` headers; 0: not found."""
+        lines = self.text.split("\n")
+        at = 0
+        for key in keys:
+            if isinstance(key, int):
+                continue
+            at = self._next(lines, at, key, keys) or at
+        return at
+
+    def _next(self, lines: list[str], at: int, key: str, keys: Sequence[str | int]) -> int:
+        place = list(keys).index(key)
+        nth = keys[place + 1] if place + 1 < len(keys) else 0
+        left = nth if isinstance(nth, int) else 0
+        shape = re.compile(rf"\s*(\[\[?\s*{re.escape(key)}\s*\]|[\"']?{re.escape(key)}[\"']?\s*=)")
+        for number in range(at, len(lines)):
+            if shape.match(lines[number]):
+                if not left:
+                    return number + 1
+                left -= 1
+        return 0
+
+    def report(self, keys: Sequence[str | int], problem: str) -> None:
+        """Note a problem of the value at `keys`."""
+        line = self.line_of(keys)
+        where = f"{self.name}:{line}" if line else self.name
+        shown = key_text(keys)
+        self.problems.append(f"{where}: {shown}: {problem}" if shown else f"{where}: {problem}")
+
+
+def key_text(keys: Sequence[str | int]) -> str:
+    """A key's path as a person writes it; entries of a list count from 1."""
+    out = ""
+    for key in keys:
+        out += f"[{key + 1}]" if isinstance(key, int) else f".{key}" if out else key
+    return out
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """A hint that names the closest known word, or lists them where none is close."""
+    close = difflib.get_close_matches(word, known, 1, 0.5)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(known)}" if known else "none is known"
+
+
+def parse_toml(name: str, text: str) -> tuple[dict[str, Any], Source]:
+    """The table in `text`, and its source with a problem noted where it is not TOML."""
+    source = Source(name, text)
+    try:
+        return tomllib.loads(text), source
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        where = f"{name}:{found.group(1)}:{found.group(2)}" if found else name
+        source.problems.append(f"{where}: not TOML: {str(error).partition(' (at')[0]}")
+        return {}, source
+
+
+@dataclass(slots=True)
+class Table:
+    """One table being read; `finish` reports the keys that nobody asked for."""
+
+    values: dict[str, Any]
+    source: Source
+    keys: tuple[str | int, ...] = ()
+    asked: set[str] = field(default_factory=set)
+
+    def problem(self, key: str, text: str) -> None:
+        self.source.report((*self.keys, key) if key else self.keys, text)
+
+    def text(self, key: str, default: str | None = None, choices: Sequence[str] = ()) -> str:
+        """A string; without a default it must be there and hold more than blanks."""
+        value = self._value(key)
+        if value is None:
+            if default is None:
+                self.problem(key, "is missing")
+            return default or ""
+        if not isinstance(value, str):
+            self.problem(key, f"must be a string, not {_kind(value)}")
+            return ""
+        if default is None and not value.strip():
+            self.problem(key, "is empty")
+        if choices and value not in choices:
+            self.problem(key, f"{value!r} is not allowed; {nearest(value, choices)}")
+        return value
+
+    def number(self, key: str) -> int | None:
+        value = self._value(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.problem(key, f"must be a whole number, not {_kind(value)}")
+            return None
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings, empty where the key is missing."""
+        value = self._value(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self.problem(key, "must be a list of strings")
+            return ()
+        return tuple(value)
+
+    def table(self, key: str) -> Table:
+        value = self._value(key)
+        if value is not None and not isinstance(value, dict):
+            self.problem(key, f"must be a table, not {_kind(value)}")
+        values = value if isinstance(value, dict) else {}
+        return Table(values, self.source, (*self.keys, key))
+
+    def tables(self, key: str) -> list[Table]:
+        value = self._value(key)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            self.problem(key, f"must be written as [[{key}]] tables")
+            return []
+        return [
+            Table(item, self.source, (*self.keys, key, index)) for index, item in enumerate(value)
+        ]
+
+    def finish(self) -> None:
+        for key in self.values:
+            if key not in self.asked:
+                self.problem(key, f"is not a key here; {nearest(key, sorted(self.asked))}")
+
+    def _value(self, key: str) -> Any:
+        self.asked.add(key)
+        return self.values.get(key)
+
+
+def _kind(value: object) -> str:
+    names = {"int": "a number", "str": "a string", "list": "a list", "dict": "a table"}
+    return names.get(type(value).__name__, type(value).__name__)

@@ -1,0 +1,154 @@
+"""The library on disk: the stacks under `patches/` and the manifests under `manifests/`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from backport.core.manifest_format import read_manifest
+from backport.core.manifests import Manifest
+from backport.core.paths import decode
+from backport.core.stack_format import read_stack, uncanonical
+from backport.core.stacks import Stack
+from backport.core.tables import nearest
+from backport.errors import BadInput
+
+MAX_TOML = 1024 * 1024
+MAX_PATCH = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Every stack and manifest of one library, by name."""
+
+    root: Path
+    stacks: Mapping[str, Stack]
+    manifests: Mapping[str, Manifest]
+
+    def manifest(self, target: str) -> Manifest:
+        """The manifest that a person means by `target`; raises BadInput where none or several fit.
+
+        `v0.28.0`, `0.28.0`, `moreh/v0.28.0` and the manifest's path all name one.
+        """
+        found = self._named(target)
+        if len(found) == 1:
+            return found[0]
+        names = [manifest.name for manifest in found]
+        if names:
+            raise BadInput(f"target {target!r} may be {' or '.join(names)}; give the full name")
+        raise BadInput(f"there is no target {target!r}; {nearest(target, sorted(self.manifests))}")
+
+    def _named(self, target: str) -> list[Manifest]:
+        if target in self.manifests:
+            return [self.manifests[target]]
+        asked = target.removesuffix("/")
+        if asked.endswith(".toml"):
+            path = Path(asked).resolve()
+            return [
+                manifest
+                for manifest in self.manifests.values()
+                if (self.root / manifest.source).resolve() == path
+            ]
+        return [
+            manifest
+            for manifest in self.manifests.values()
+            if manifest.version.removeprefix("v") == asked.removeprefix("v")
+        ]
+
+    def stack(self, name: str) -> Stack:
+        if name not in self.stacks:
+            raise BadInput(f"there is no stack {name!r}; {nearest(name, sorted(self.stacks))}")
+        return self.stacks[name]
+
+
+def find_root(given: str | None) -> Path:
+    """The folder that holds `patches/` and `manifests/`: given, from BACKPORT_ROOT, or a parent.
+
+    Raises BadInput where there is none.
+    """
+    asked = given or os.environ.get("BACKPORT_ROOT")
+    if asked:
+        root = Path(asked)
+        if _is_library(root):
+            return root.resolve()
+        raise BadInput(f"{asked}: holds no patches/ and manifests/ folders")
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if _is_library(folder):
+            return folder
+    raise BadInput(
+        f"{here}: neither this folder nor one above holds patches/ and manifests/; "
+        "go there, or give --root or BACKPORT_ROOT"
+    )
+
+
+def _is_library(folder: Path) -> bool:
+    return (folder / "patches").is_dir() and (folder / "manifests").is_dir()
+
+
+def load(root: Path) -> Library:
+    """The whole library; raises BadInput with every problem of every file."""
+    library, problems = read(root)
+    if problems:
+        raise BadInput(problems)
+    return library
+
+
+def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
+    """The library as far as it can be read, and all its problems.
+
+    `canonical` also reports patch files that are not in the form the tool writes.
+    """
+    problems: list[str] = []
+    stacks = {}
+    for folder in _folders(root / "patches"):
+        shown = f"patches/{folder.name}"
+        files = _files(folder, problems, root)
+        stacks[folder.name], found = read_stack(folder.name, shown, files)
+        problems += found
+        if canonical and not found:
+            problems += uncanonical(shown, stacks[folder.name], files)
+    manifests = _manifests(root, stacks, problems)
+    return Library(root, stacks, manifests), problems
+
+
+def _manifests(root: Path, stacks: Mapping[str, Stack], problems: list[str]) -> dict[str, Manifest]:
+    manifests = {}
+    for owner in _folders(root / "manifests"):
+        for path in sorted(owner.glob("*.toml")):
+            name = f"{owner.name}/{path.stem}"
+            text = _read(path, MAX_TOML, problems, root)
+            beside = path.with_suffix("")
+            files = _files(beside, problems, root) if beside.is_dir() else {}
+            shown = path.relative_to(root).as_posix()
+            manifests[name], found = read_manifest(name, shown, decode(text), stacks, files)
+            problems += found
+    return manifests
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] not in "._")
+
+
+def _files(folder: Path, problems: list[str], root: Path) -> dict[str, bytes]:
+    """The files of a stack's folder that matter, by name."""
+    wanted = ("stack.toml", "series")
+    return {
+        path.name: _read(path, MAX_PATCH, problems, root)
+        for path in sorted(folder.iterdir())
+        if path.name in wanted or path.suffix == ".patch"
+    }
+
+
+def _read(path: Path, limit: int, problems: list[str], root: Path) -> bytes:
+    shown = path.relative_to(root).as_posix()
+    try:
+        size = path.stat().st_size
+        if size <= limit:
+            return path.read_bytes()
+        problems.append(f"{shown}: is {size:,} bytes, over the limit of {limit:,}")
+    except OSError as error:
+        problems.append(f"{shown}: cannot be read: {error.strerror}")
+    return b""

@@ -1,0 +1,172 @@
+"""Git's plumbing as child processes: read objects, store a pack, move a ref.
+
+The user's configuration, hooks, locale and GIT_* variables must not change what
+these do, so each child gets a clean environment and no hooks. An exit status is
+never the only proof: callers compare object ids.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, cast
+
+from backport.errors import EnvironmentProblem
+
+_KEPT = ("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment for a git child: no GIT_DIR and friends, English, no prompts."""
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("GIT_") or key in _KEPT
+    }
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+    }
+
+
+def git_command(git_dir: Path | str, *words: str) -> list[str]:
+    """The argument list of one git call on that git folder."""
+    return ["git", f"--git-dir={git_dir}", *_QUIET, *words]
+
+
+def run(
+    git_dir: Path | str,
+    *words: str,
+    feed: Iterable[bytes] = (),
+    cwd: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> bytes:
+    """What git prints on standard output; raises EnvironmentProblem with git's own first line."""
+    child = start(git_dir, *words, cwd=cwd, extra=extra)
+    stdin = cast("IO[bytes]", child.stdin)
+    with suppress(BrokenPipeError):  # git says why on standard error
+        for piece in feed:
+            stdin.write(piece)
+        stdin.close()
+    child.stdin = None
+    out, err = child.communicate()
+    if child.returncode:
+        raise EnvironmentProblem(explain(err, words[0]))
+    return out
+
+
+def start(
+    git_dir: Path | str,
+    *words: str,
+    cwd: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """A git child with pipes on all three streams."""
+    try:
+        return subprocess.Popen(
+            git_command(git_dir, *words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**clean_environment(), **(extra or {})},
+            cwd=cwd,
+        )
+    except FileNotFoundError:
+        raise EnvironmentProblem("git is not installed, or not on PATH") from None
+
+
+def explain(err: bytes, verb: str) -> str:
+    """One line for what git wrote on standard error."""
+    text = err.decode("utf-8", "replace")
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    said = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
+    return f"git {verb} failed: {said or (lines[0] if lines else 'without a word')}"
+
+
+class ObjectReader:
+    """One `git cat-file --batch` child that answers for any object name."""
+
+    def __init__(self, git_dir: Path | str) -> None:
+        self._child = start(git_dir, "cat-file", "--batch")
+
+    def close(self) -> None:
+        """End the child; harmless when called twice."""
+        for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
+            if stream:
+                stream.close()
+        self._child.wait()
+
+    def read(self, name: str) -> tuple[str, str, bytes] | None:
+        """The (id, kind, content) of an object, or None where there is none of that name.
+
+        Raises EnvironmentProblem where git cannot read it.
+        """
+        if "\n" in name:
+            return None
+        stdin = cast("IO[bytes]", self._child.stdin)
+        stdout = cast("IO[bytes]", self._child.stdout)
+        try:
+            stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
+            stdin.flush()
+        except BrokenPipeError:
+            raise self._failure() from None
+        head = stdout.readline()
+        if not head:
+            raise self._failure()
+        words = head.decode("utf-8", "replace").split()
+        if len(words) != 3 or not words[2].isdigit():
+            return None
+        data = stdout.read(int(words[2]))
+        stdout.read(1)
+        if len(data) != int(words[2]):
+            raise self._failure()
+        return words[0], words[1], data
+
+    def _failure(self) -> EnvironmentProblem:
+        err = cast("IO[bytes]", self._child.stderr).read()
+        return EnvironmentProblem(explain(err, "cat-file"))
+
+
+def store_pack(
+    git_dir: Path | str, pieces: Iterable[bytes], extra: Mapping[str, str] | None = None
+) -> None:
+    """Have git check every object of a pack and keep it; nothing refers to it yet."""
+    run(git_dir, "index-pack", "--stdin", "--fsck-objects", feed=pieces, extra=extra)
+
+
+@contextmanager
+def scratch_objects(objects: Path) -> Iterator[dict[str, str]]:
+    """An environment in which git writes objects to a folder that goes away again."""
+    with tempfile.TemporaryDirectory(prefix="backport-") as folder:
+        yield {
+            "GIT_OBJECT_DIRECTORY": folder,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
+        }
+
+
+def move_ref(git_dir: Path | str, ref: str, new: str, old: str, why: str) -> None:
+    """Move one ref from `old` (zeros: it must not exist) to `new`, or change nothing."""
+    run(git_dir, "update-ref", "--no-deref", "--create-reflog", "-m", why, ref, new, old)
+
+
+def fast_import(git_dir: Path | str, stream: Iterable[bytes]) -> None:
+    """Feed a fast-import stream to git; refs appear when all of it is stored."""
+    run(git_dir, "fast-import", "--quiet", "--force", "--depth=5", feed=stream)
+
+
+def init_bare(folder: Path, config: Mapping[str, str]) -> None:
+    """Make a bare repository at `folder` with these settings."""
+    command = ["git", "init", "-q", "--bare", str(folder)]
+    done = subprocess.run(command, capture_output=True, env=clean_environment(), check=False)
+    if done.returncode:
+        raise EnvironmentProblem(explain(done.stderr, "init"))
+    for key, value in config.items():
+        run(folder, "config", key, value)

@@ -1,0 +1,128 @@
+"""The report as lines of text for a person or a log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from backport.core.display import visible
+from backport.core.outcomes import (
+    CheckResult,
+    Finding,
+    HunkResult,
+    Outcome,
+    Status,
+)
+from backport.core.reports import Report, StackReport, TargetReport
+
+_TOLD = (Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
+_WORDS = {Status.PASSED: "passed", Status.FAILED: "FAILED", Status.NOT_RUN: "not run"}
+
+
+def as_text(report: Report, verbose: bool = False) -> str:
+    """Every target, most important things first."""
+    lines: list[str] = []
+    for target in report.targets:
+        lines += [*target_lines(target, verbose), ""]
+    return visible("\n".join(lines[:-1])) + "\n" if lines else ""
+
+
+def target_lines(target: TargetReport, verbose: bool = False) -> list[str]:
+    """One target: headline, stacks with their deviations, problems, checks, and what was done."""
+    lines = [headline(target)]
+    for stack in target.stacks:
+        lines.append(f"  {stack.result.stack}: {stack_line(stack)}")
+        lines += [f"    {line}" for line in _hunk_lines(stack, verbose)]
+    for check in target.checks:
+        lines.append(f"  {check.name}: {check_line(check)}")
+        lines += [f"    {finding_line(finding)}" for finding in check.findings]
+        lines += [f"      {finding.mend}" for finding in check.findings[:1] if finding.mend]
+    lines += [f"  {line}" for line in problem_lines(target)]
+    if target.did:
+        lines.append(f"  branch {target.branch} {target.did} in {target.repository}")
+    return lines
+
+
+def headline(target: TargetReport) -> str:
+    """The verdict in one line."""
+    if target.error:
+        return f"{target.target}: error: {target.error}"
+    tree = f", tree {target.tree[:12]}" if target.tree else ""
+    return f"{target.target}: {target.verdict} (base {target.base[:12]}{tree})"
+
+
+def stack_line(stack: StackReport) -> str:
+    """What became of a stack, with its hunks counted by outcome."""
+    result = stack.result
+    if result.reason:
+        return f"{result.outcome}: {result.reason}"
+    counts = Counter(hunk.outcome for hunk in result.hunks)
+    counted = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+    commit = f", commit {stack.commit[:12]}" if stack.commit else ""
+    return f"{result.outcome}: {len(result.hunks)} hunks ({counted}){commit}"
+
+
+def check_line(check: CheckResult) -> str:
+    """How a check ended; a check that was not run says why."""
+    note = f" ({check.note})" if check.note else ""
+    return f"{_WORDS[check.status]}{note}"
+
+
+def finding_line(finding: Finding) -> str:
+    """`path:line:col: severity: message [code]`, which compilers' matchers read."""
+    place = f"{finding.path}:{finding.line}:{finding.column}" if finding.line else finding.path
+    return f"{place}: {finding.severity}: {finding.message} [{finding.code}]"
+
+
+def _hunk_lines(stack: StackReport, verbose: bool) -> Iterator[str]:
+    for hunk in stack.result.hunks:
+        if hunk.outcome in _TOLD or verbose:
+            yield hunk_line(hunk)
+
+
+def hunk_line(hunk: HunkResult) -> str:
+    """One hunk: what happened, where, and why."""
+    place = f" at line {hunk.line}" if hunk.line else ""
+    offset = f" ({hunk.offset:+d})" if hunk.offset and hunk.outcome is Outcome.MOVED else ""
+    why = hunk.reason or hunk.detail
+    return f"{hunk.outcome} {hunk.id}{place}{offset}{f': {why}' if why else ''}"
+
+
+def problem_lines(target: TargetReport) -> list[str]:
+    """Every hunk without a place, with the block to paste; and what stands already."""
+    hunks = [hunk for stack in target.stacks for hunk in stack.result.hunks]
+    failed = [hunk for hunk in hunks if hunk.outcome.failed]
+    lines = []
+    for hunk in failed:
+        lines.append(
+            f"{hunk.source or hunk.path}: error: {hunk.path}: {hunk.detail} [{hunk.outcome}]"
+        )
+        lines += [f"  {line}" for line in paste_block(hunk)]
+    for stack in target.stacks:
+        lines += _partly_there(stack)
+    return lines
+
+
+def _partly_there(stack: StackReport) -> list[str]:
+    result = stack.result
+    if result.outcome != "conflict":
+        return []
+    there = [hunk for hunk in result.hunks if hunk.outcome is Outcome.ALREADY]
+    lines = [f"{hunk.source}: note: {hunk.path}: {hunk.detail} [already]" for hunk in there]
+    if there and not any(hunk.outcome.failed for hunk in result.hunks):
+        lines.append(f"{result.stack} stands in part on the base; record what is left out:")
+        for hunk in there:
+            lines += [f"  {line}" for line in paste_block(hunk)]
+    return lines
+
+
+def paste_block(hunk: HunkResult) -> list[str]:
+    """The manifest entry that would settle a hunk; what a person must decide is left empty."""
+    verb, put = "drop", []
+    if hunk.outcome is Outcome.AMBIGUOUS:
+        verb, put = "reanchor", ['put    = "in "']
+    elif hunk.outcome is Outcome.CONFLICT and hunk.inserts:
+        verb, put = "reanchor", ['put    = "before "']
+    evidence = "present" if hunk.outcome is Outcome.ALREADY else "absent"
+    when = f'when   = {{ {evidence} = "{hunk.path}: " }}'
+    return [f"[[{verb}]]", f'hunk   = "{hunk.id}"', *put, 'reason = ""', when]
