@@ -132,7 +132,7 @@ def _assign(target: ast.expr, source: _Source, frame: Frame) -> None:
 def _assignment(node: ast.Assign, frame: Frame) -> None:
     for target in node.targets:
         _assign(target, node.value, frame)
-    frame.file.note_call(node.value, frame.guard)
+    frame.file.note_call(node.value, frame.guard, getattr(node.targets[0], "id", ""))
 
 
 def _annotated(node: ast.AnnAssign, frame: Frame) -> None:

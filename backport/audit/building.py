@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from backport.audit import worker
+from backport.audit.compiles import blob_id
 from backport.audit.index import Postings, index_of
 from backport.audit.store import Stored, key_of, load, newest, save, stored
 from backport.audit.worker import NATIVE, NOTHING, Reading
@@ -28,7 +29,9 @@ Jobs = queue.Queue[Job | None]
 
 def table_of(tree: Tree, cache: Path | None, processes: int | None) -> Stored:
     """The stored table of a tree, from the cache or built and put there."""
-    blobs = {path: blob for path, blob in tree.paths().items() if is_source(path)}
+    blobs = {
+        path: blob or _blob_of(tree, path) for path, blob in tree.paths().items() if is_source(path)
+    }
     if cache is None:
         return _built(tree, blobs, None, processes)
     key = key_of(blobs)
@@ -37,6 +40,11 @@ def table_of(tree: Tree, cache: Path | None, processes: int | None) -> Stored:
         found = _built(tree, blobs, newest(cache), processes)
         save(cache, key, found)
     return found
+
+
+def _blob_of(tree: Tree, path: str) -> str:
+    entry = tree.entry(path)
+    return blob_id(entry.data) if entry is not None else ""
 
 
 def is_source(path: str) -> bool:

@@ -29,7 +29,8 @@ def encode(record: Record) -> bytes:
         names=_plain_bindings(record.names),
         registrations=tuple(map(tuple, record.registrations)),  # type: ignore[arg-type]
     )
-    return marshal.dumps(tuple(plain))
+    values: Plain = tuple[Plain, ...](plain)
+    return marshal.dumps(values)
 
 
 def decode(data: bytes) -> Record:
@@ -83,6 +84,4 @@ def _function(plain: Plain) -> Function:
 
 def _class(plain: Plain) -> Class:
     cls = Class._make(plain)
-    return cls._replace(
-        members=_bindings(cls.members), fields=tuple(map(Field._make, cls.fields))
-    )
+    return cls._replace(members=_bindings(cls.members), fields=tuple(map(Field._make, cls.fields)))

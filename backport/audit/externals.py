@@ -42,9 +42,9 @@ _MODULE = """
     _state_dict_hooks _state_dict_pre_hooks _version _wrapped_call_impl
 """
 
-_NAMED_TUPLE = frozenset({"_asdict", "_replace", "_make", "_fields", "_field_defaults"}) | frozenset(
-    dir(tuple)
-)
+_NAMED_TUPLE = frozenset(
+    {"_asdict", "_replace", "_make", "_fields", "_field_defaults"}
+) | frozenset(dir(tuple))
 
 CALLABLE_METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
 

@@ -29,6 +29,7 @@ from backport.audit.records import (
 from backport.audit.served import served_names
 from backport.audit.terms import Term, annotation_term, base_term, instance, value_term
 
+_OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
 _DYNAMIC = re.compile(
     rb"""(?:attr|attr__|parameter|param|buffer|module)\(\s*(?:[\w.\[\]]+\s*,\s*)?["'](\w+)["']"""
@@ -76,6 +77,7 @@ def read_module(tree: ast.Module, source: bytes) -> Record:
         tuple(file.registrations),
         tuple(sorted(file.loose)),
         tuple(sorted({(a or b).decode() for a, b in _DYNAMIC.findall(source)})),
+        tuple(sorted({(a.decode(), b.decode()) for a, b in _OPERATORS.findall(source)})),
     )
 
 
@@ -167,7 +169,7 @@ def _assignment(node: ast.Assign, block: Block) -> None:
     term = value_term(node.value)
     for target in node.targets:
         _assign(target, term, block)
-    block.file.note_call(node.value, block.guard)
+    block.file.note_call(node.value, block.guard, getattr(node.targets[0], "id", ""))
 
 
 def _annotated(node: ast.AnnAssign, block: Block) -> None:
@@ -226,13 +228,11 @@ def _options(node: ast.expr) -> tuple[str, ...]:
     empty string stands for positional arguments."""
     if not isinstance(node, ast.Call):
         return ()
-    positional = ("",) if node.args else ()
-    return positional + tuple(
-        f"{keyword.arg}={keyword.value.value}"
-        if isinstance(keyword.value, ast.Constant)
-        else f"{keyword.arg}="
-        for keyword in node.keywords
-    )
+    options = [""] if node.args else []
+    for keyword in node.keywords:
+        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
+        options.append(f"{keyword.arg}={value!s}")
+    return tuple(options)
 
 
 def _field(name: str, node: ast.AnnAssign) -> Field:

@@ -30,10 +30,10 @@ class FileFacts:
             symbols = self.imports.setdefault((node.level, node.module or ""), set())
             symbols.update(alias.name for alias in node.names)
 
-    def note_call(self, value: ast.expr | None, guard: int) -> None:
+    def note_call(self, value: ast.expr | None, guard: int, bound: str = "") -> None:
         """Remember the registration of a custom op."""
         if isinstance(value, ast.Call) and helper_of(value):
-            found = called(value, guard)
+            found = called(value, guard, bound)
             if found is not None:
                 self.registrations.append(found)
 

@@ -24,7 +24,7 @@ def caught(node: ast.Try | ast.TryStar) -> frozenset[str]:
         if handler.type is None:
             return frozenset({"BaseException"})
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        found.update(getattr(kind, "attr", None) or getattr(kind, "id", "") for kind in kinds)
+        found.update(str(getattr(k, "attr", "") or getattr(k, "id", "")) for k in kinds)
     return frozenset(found)
 
 

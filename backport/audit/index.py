@@ -74,6 +74,7 @@ class Index:
     loose: dict[str, int]
     test_loose: dict[str, int]
     registrations: dict[str, tuple[Registration, ...]]
+    operators: dict[str, tuple[tuple[str, str], ...]]
 
     def replaced(self, path: str, old: Record | None, new: Record | None) -> Index:
         """The index after one file changed."""
@@ -94,8 +95,11 @@ class Index:
             test_loose = _exchanged(test_loose, _loose(old), _loose(new))
         else:
             loose = _exchanged(loose, _loose(old), _loose(new))
-        defined = _exchanged(self.defined, _defined(old), _defined(new))
-        return Index(extends, defined, loose, test_loose, registrations)
+        defined = _exchanged(self.defined, defined_names(old), defined_names(new))
+        operators = {p: o for p, o in self.operators.items() if p != path}
+        if new is not None and new.operators:
+            operators[path] = new.operators
+        return Index(extends, defined, loose, test_loose, registrations, operators)
 
 
 def index_of(records: Mapping[str, Record]) -> Index:
@@ -107,10 +111,11 @@ def index_of(records: Mapping[str, Record]) -> Index:
     for path, record in records.items():
         for base, place in _extensions(record, path):
             extends.setdefault(base, []).append(place)
-        defined.update(_defined(record))
+        defined.update(defined_names(record))
         (test_loose if is_test(path) else loose).update(_loose(record))
     registrations = {p: r.registrations for p, r in records.items() if r.registrations}
-    return Index(extends, dict(defined), dict(loose), dict(test_loose), registrations)
+    operators = {p: r.operators for p, r in records.items() if r.operators}
+    return Index(extends, dict(defined), dict(loose), dict(test_loose), registrations, operators)
 
 
 def class_records(
@@ -138,7 +143,7 @@ def _loose(record: Record | None) -> set[str]:
     return set(record.loose) | set(record.dynamic) if record else set()
 
 
-def _defined(record: Record | None) -> set[str]:
+def defined_names(record: Record | None) -> set[str]:
     """Every name that the file makes readable as an attribute of something."""
     if record is None:
         return set()

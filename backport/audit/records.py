@@ -93,8 +93,9 @@ class Class(NamedTuple):
 class Registration(NamedTuple):
     """A custom op that this file defines, implements or gives a fake.
 
-    `role` is "define", "both" (definition with implementation and fake), "impl"
-    or "fake"; `library` is None where the namespace is not written in the call.
+    `role` is "define", "both" (definition with implementation and fake), "impl",
+    "fake" or "library" (a library object bound to the name `op`). `library` is the
+    namespace, `$name` for that of a library object, None where the call says neither.
     """
 
     role: str
@@ -119,7 +120,8 @@ class Record(NamedTuple):
     registrations: tuple[Registration, ...]
     loose: tuple[str, ...]
     dynamic: tuple[str, ...]
+    operators: tuple[tuple[str, str], ...]
 
 
-UNREADABLE = Record({}, (), None, None, True, (), (), (), ())
+UNREADABLE = Record({}, (), None, None, True, (), (), (), (), ())
 """The record of a file that does not parse here: nothing is known, so nothing is said."""

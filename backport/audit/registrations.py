@@ -14,13 +14,17 @@ from backport.audit.terms import Term, dotted, value_term
 
 DIRECT = frozenset({"direct_register_custom_op"})
 """Helpers called with an op's name, implementation and fake."""
+_DIRECT_SHAPE = {"op_name", "op_func"}
 DECORATORS = frozenset({"custom_op", "triton_op"})
 """Decorators (with an op's full name) that define an op by its implementation."""
 FAKES = frozenset({"register_fake", "impl_abstract", "_register_fake"})
 IMPLEMENTATIONS = frozenset({"impl", "register_kernel"})
 DEFINITIONS = frozenset({"define", "def_"})
 
-HELPERS = DIRECT | DECORATORS | FAKES | IMPLEMENTATIONS | DEFINITIONS
+LIBRARIES = frozenset({"Library"})
+"""Classes whose objects hold the ops of the library that their first argument names."""
+
+HELPERS = DIRECT | DECORATORS | FAKES | IMPLEMENTATIONS | DEFINITIONS | LIBRARIES
 
 
 def helper_of(call: ast.expr | None) -> str:
@@ -28,14 +32,21 @@ def helper_of(call: ast.expr | None) -> str:
     if not isinstance(call, ast.Call):
         return ""
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
+    if name not in HELPERS and {k.arg for k in call.keywords} >= _DIRECT_SHAPE:
+        return next(iter(DIRECT))  # the helper under a name of the project's own
     return name if name in HELPERS else ""
 
 
-def called(call: ast.Call, guard: int) -> Registration | None:
-    """The registration that a call statement makes."""
+def called(call: ast.Call, guard: int, bound: str) -> Registration | None:
+    """The registration that a call makes whose result is bound to a name (or to none)."""
     helper = helper_of(call)
     if helper in DIRECT:
         return _direct(call, guard)
+    if helper in LIBRARIES:
+        name, *kinds = [_text(arg) for arg in call.args] or [None]
+        if not set(kinds) & {"DEF", "FRAGMENT"}:
+            return None
+        return Registration("library", name, bound, None, None, None, guard, call.lineno)
     texts = [_text(arg) for arg in call.args]
     library, op = _target(call, texts)
     if not op:
@@ -61,9 +72,10 @@ def decorated(node: Definition, guard: int) -> list[Registration]:
 def _direct(call: ast.Call, guard: int) -> Registration:
     given = {k.arg: k.value for k in call.keywords if k.arg}
     given |= dict(zip(("op_name", "op_func", "mutates_args", "fake_impl"), call.args, strict=False))
-    op = _text(given.get("op_name")) or ""
+    op, library = _text(given.get("op_name")) or "", dotted(value_term(given.get("target_lib")))
     implementation, fake = (value_term(given.get(name)) for name in ("op_func", "fake_impl"))
-    return Registration("both", None, op, None, implementation, fake, guard, call.lineno)
+    owner = f"${library}" if library else None
+    return Registration("both", owner, op, None, implementation, fake, guard, call.lineno)
 
 
 def _decorator(node: Definition, decorator: ast.expr, guard: int) -> Registration | None:
@@ -83,11 +95,15 @@ def _decorator(node: Definition, decorator: ast.expr, guard: int) -> Registratio
 
 
 def _target(call: ast.Call, texts: list[str | None]) -> tuple[str | None, str]:
-    """The library and the op that a call names: "library::op", or "op" of a library object."""
+    """The library and the op that a call names: "library::op", or "op" of a library object,
+    whose name is given with a `$` before it."""
     named = next(filter(None, texts), "")
     named = named or next((_text(k.value) or "" for k in call.keywords if k.arg == "name"), "")
     library, found, op = named.partition("::")
-    return (library, op) if found else (None, named)
+    if found:
+        return library, op
+    owner = dotted(value_term(call.func.value)) if isinstance(call.func, ast.Attribute) else ""
+    return f"${owner}" if owner else None, named
 
 
 def _schema(op: str, texts: list[str | None]) -> tuple[str, str | None]:

@@ -70,7 +70,7 @@ def _definitions(text: str, block: re.Match[str]) -> Iterator[Registration]:
         line = text.count("\n", 0, block.end() + call.start()) + 1
         name, found, _ = schema.partition("(")
         if schema:
-            op = name.strip().rpartition("::")[2].partition(".")[0]
+            op = name.strip().rpartition("::")[2]
             whole = schema if found else None
             yield Registration("define", known, op, whole, None, None, CONDITIONAL, line)
 

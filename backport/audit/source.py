@@ -8,7 +8,6 @@ from typing import Generic, NamedTuple, TypeVar
 
 from backport.audit.scopes import Scope
 
-
 N = TypeVar("N", bound=ast.AST)
 
 

@@ -104,6 +104,7 @@ def _parts(table: Stored) -> list[bytes]:
             table.ends.tobytes(),
             (table.index.extends, table.index.defined, table.index.loose, table.index.test_loose),
             registrations,
+            table.index.operators,
             (table.postings.words, table.postings.starts, table.postings.files),
         )
     )
@@ -118,13 +119,13 @@ def _read(data: bytes) -> Stored | None:
         return None
     size = int.from_bytes(view[start : start + 8], "big")
     head = view[start + 8 : start + 8 + size]
-    blobs, ends, sums, registrations, postings = marshal.loads(head)  # noqa: S302
+    blobs, ends, sums, registrations, operators, postings = marshal.loads(head)  # noqa: S302
     restored = {p: tuple(map(Registration._make, r)) for p, r in registrations.items()}
     return Stored(
         blobs,
         memoryview(ends).cast("I"),
         data[start + 8 + size :],
-        Index(*sums, restored),
+        Index(sums[0], sums[1], sums[2], sums[3], restored, operators),
         Postings(*postings),
     )
 

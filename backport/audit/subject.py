@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from backport.audit.ignored import Ignored
+from backport.audit.reader import parse
 from backport.audit.resolve import Resolver
 from backport.audit.scoping import Places
 from backport.audit.table import Table
 from backport.core.outcomes import Finding, Severity
-from backport.core.trees import Entry
+from backport.core.trees import EXECUTABLE, REGULAR, Entry
 
 Version = tuple[int, int]
 
@@ -86,6 +88,7 @@ class Subject:
     options: Options
     minimum: Version | None
     touched: frozenset[str]
+    ignored: Ignored = field(default_factory=lambda: Ignored(()))
     before: Table | None = None
     reading: Places | None = None
 
@@ -95,6 +98,14 @@ class Subject:
         if self.reading is None:
             raise TypeError("the tree as a whole is under audit, not one file")
         return self.reading
+
+    def read(self, path: str) -> Places | None:
+        """Another file of the tree, read closely; None where there is no such source."""
+        entry = self.entry(path)
+        if entry is None or entry.mode not in (REGULAR, EXECUTABLE):
+            return None
+        source = parse(path, entry.data)
+        return Places(self.resolver, source) if source is not None else None
 
 
 Run = Callable[[Subject], Iterator[Finding]]

@@ -27,8 +27,7 @@ NATIVE = (".cpp", ".cc", ".cu", ".cxx", ".hip")
 
 _HEAD = struct.Struct(">I?I")
 _START = (
-    "import sys; sys.path.insert(0, sys.argv[1]);"
-    "from backport.audit.worker import serve; serve()"
+    "import sys; sys.path.insert(0, sys.argv[1]);from backport.audit.worker import serve; serve()"
 )
 
 
@@ -56,9 +55,7 @@ def started() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     root = str(Path(__file__).resolve().parents[2])
     command = [sys.executable, "-I", "-S", "-c", _START, root]
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-    ) as child:
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as child:
         if child.stdin is not None and child.stdout is not None:
             yield child.stdin, child.stdout
 

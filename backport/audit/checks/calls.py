@@ -74,9 +74,9 @@ def check(subject: Subject) -> Iterator[Finding]:
         if site.guard & _QUIET or source.is_excused(site.node):
             continue
         yield from _call(subject, signatures, site, site.node)
-    for site in source.unpackings:
-        if not source.is_excused(site.node):
-            yield from _unpacking(subject, site, site.node)
+    for unpacking in source.unpackings:
+        if not source.is_excused(unpacking.node):
+            yield from _unpacking(subject, unpacking, unpacking.node)
 
 
 CHECK = Check(check, (LACKS, KEYWORD_UNKNOWN, EXCESS, TWICE, UNPACKING))
@@ -102,7 +102,7 @@ def _call(
     value, taken = chosen[0]
     if _may_be_another_class(subject, signatures, site, node, value, given):
         return
-    for misfit in misfits(taken, given):
+    for misfit in misfits(taken or (), given):
         yield _report(subject, node, value, misfit)
 
 
@@ -119,9 +119,7 @@ def _accepts(
         return False
     else:
         name = function.name
-    return any(
-        other is None or fits(other, given) for other in _overrides(signatures, owner, name)
-    )
+    return any(other is None or fits(other, given) for other in _overrides(signatures, owner, name))
 
 
 def _overrides(signatures: Signatures, owner: Value, name: str) -> Iterator[Parameters | None]:
@@ -219,5 +217,3 @@ def _arity(subject: Subject, value: Value) -> int:
 def _overridden(subject: Subject, owner: Value, name: str) -> bool:
     children = subject.resolver.classes.descendants(owner)
     return any(name in child.record.members for child in children)
-
-

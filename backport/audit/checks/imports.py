@@ -40,9 +40,9 @@ def check(subject: Subject) -> Iterator[Finding]:
             yield from _from(subject, site, node)
         elif isinstance(node, ast.Import):
             yield from _modules(subject, site, node)
-    for site in source.attributes:
-        if not site.guard & (tolerance.ATTRIBUTES | _QUIET):
-            yield from _attribute(subject, site)
+    for read in source.attributes:
+        if not read.guard & (tolerance.ATTRIBUTES | _QUIET):
+            yield from _attribute(subject, read, read.node)
 
 
 CHECK = Check(check, (MODULE, SYMBOL, ATTRIBUTE))
@@ -59,6 +59,8 @@ def _modules(subject: Subject, site: Site[Any], node: ast.Import) -> Iterator[Fi
 def _module(subject: Subject, site: Site[Any], level: int, name: str) -> Iterator[Finding]:
     target = _target(subject, level, name)
     if target.kind is not Kind.MISSING or _is_built_later(subject, level, name):
+        return
+    if not level and subject.ignored.covers(f"{name.replace('.', '/')}.py"):
         return
     if not _may_appear(subject, level, name):
         shown = "." * level + name
@@ -85,8 +87,7 @@ def _from(subject: Subject, site: Site[Any], node: ast.ImportFrom) -> Iterator[F
             yield finding(path, site.node, SYMBOL, message, shown, warns=quiet)
 
 
-def _attribute(subject: Subject, site: Site[Any]) -> Iterator[Finding]:
-    node = site.node
+def _attribute(subject: Subject, site: Site[Any], node: ast.Attribute) -> Iterator[Finding]:
     found = subject.file.type_of(node.value, site.scope)
     if not found or any(value.sort is not Sort.MODULE for value in found):
         return

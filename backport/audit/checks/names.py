@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Iterator
 from typing import Any
@@ -39,7 +38,9 @@ _MODULE = frozenset(
     {"__file__", "__path__", "__builtins__", "__annotations__", "__version__", "__class__"}
     | {"__module__", "__qualname__", "__firstlineno__", "__static_attributes__"}
 )
-_KNOWN = frozenset(dir(builtins)) | frozenset({"_", "WindowsError", "reveal_type", "ExceptionGroup"})
+_KNOWN = frozenset(dir(builtins)) | frozenset(
+    {"_", "WindowsError", "reveal_type", "ExceptionGroup"}
+)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
