@@ -31,7 +31,7 @@ class Frame:
     cls: ClassFacts | None = None
     self_name: str = ""
     local: dict[str, list[_Source]] = field(default_factory=dict)
-    pending: list[tuple[str, _Source]] = field(default_factory=list)
+    pending: list[tuple[str, _Source, bool]] = field(default_factory=list)
     returns: list[ast.Return] = field(default_factory=list)
     nested: dict[str, Function] = field(default_factory=dict)
     rebinds: set[str] = field(default_factory=set)
@@ -94,7 +94,7 @@ def _self_name(node: Definition, cls: ClassFacts | None, outer: Frame | None) ->
 
 
 def _settle(frame: Frame, function: Function, outer: Frame | None) -> None:
-    """Turn what was assigned on `self` into terms, now that all local names are known."""
+    """Turn what was assigned to attributes into terms, now that all local names are known."""
     known: dict[str, Term] = dict.fromkeys(outer.local if outer else ())
     known |= parameter_terms(function.parameters)
     if frame.self_name:
@@ -104,9 +104,16 @@ def _settle(frame: Frame, function: Function, outer: Frame | None) -> None:
     for name, sources in frame.local.items():
         if len(sources) == 1 and name not in parameters:
             known[name] = _term(sources[0], known)
-    for name, source in frame.pending:
-        if frame.cls is not None:
+    for name, source, on_self in frame.pending:
+        if on_self and frame.cls is not None:
             frame.cls.assign(name, _term(source, known))
+        else:
+            frame.file.loosen(name, _loose(_term(source, known)))
+
+
+def _loose(term: Term) -> Term:
+    """What is given to an object of some class, where that can be told outside the method."""
+    return None if "self" in str(term) else term
 
 
 def _term(source: _Source, known: dict[str, Term]) -> Term:
@@ -118,9 +125,9 @@ def _assign(target: ast.expr, source: _Source, frame: Frame) -> None:
         frame.bind(target.id, source)
     elif isinstance(target, ast.Attribute):
         if frame.self_name and getattr(target.value, "id", None) == frame.self_name:
-            frame.pending.append((target.attr, source))
+            frame.pending.append((target.attr, source, True))
         else:
-            frame.file.loose.add(target.attr)
+            frame.pending.append((target.attr, source, False))
             frame.rebinds.add(target.attr)
     elif isinstance(target, ast.Tuple | ast.List):
         for element in target.elts:
@@ -166,7 +173,10 @@ def _function(node: Definition, frame: Frame) -> None:
 def _class(node: ast.ClassDef, frame: Frame) -> None:
     """A class made by a function is out of the table's reach: its attributes are loose."""
     frame.bind(node.name, None)
-    walk(node.body, Frame(frame.file, frame.guard))
+    inner = Frame(frame.file, frame.guard)
+    walk(node.body, inner)
+    for name, _, _ in inner.pending:
+        frame.file.loosen(name, None)
 
 
 def _try(node: ast.Try | ast.TryStar, frame: Frame) -> None:

@@ -198,16 +198,17 @@ class Classes:
 
     def _typed(self, value: Value, name: str) -> Type:
         """The type of a data attribute: for each class of the family what it declares, or
-        else everything that it assigns."""
-        family = (*self.chain(value).classes, *self.descendants(value))
-        types, loose = list[Type](), self.resolver.table.is_loose(name)
-        for cls in family:
+        else everything that it assigns; and what other code gives to any object."""
+        types: list[Type] = []
+        is_declared = False
+        for cls in (*self.chain(value).classes, *self.descendants(value)):
             terms = list(_terms(cls, name))
             declared = [term for term in terms if term is not None and term[0] == "@"]
-            if terms and loose and not declared:
-                return UNKNOWN
+            is_declared |= bool(declared)
             env = ModuleEnv(self.resolver, cls.path, cls.as_instance())
             types += [self.resolver.evaluate(term, env) for term in declared or terms]
+        for path, term in () if is_declared else self.resolver.table.given(name):
+            types.append(self.resolver.evaluate(term, ModuleEnv(self.resolver, path)))
         return either(types)
 
     def _elsewhere(self, value: Value, name: str) -> bool:

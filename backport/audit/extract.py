@@ -31,10 +31,10 @@ from backport.audit.terms import Term, annotation_term, base_term, instance, val
 
 _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
-_DYNAMIC = re.compile(
-    rb"""(?:attr|attr__|parameter|param|buffer|module)\(\s*(?:[\w.\[\]]+\s*,\s*)?["'](\w+)["']"""
-    rb"""|\(\s*(?:self|cls|layer|module|model)\s*,\s*["'](\w+)["']"""
-)
+_NAMED = re.compile(rb"""(\w+)\(\s*([\w.\[\]]+)\s*,\s*["'](\w+)["']""")
+_OWN = re.compile(rb"""(?:register_(?:buffer|parameter|module)|add_module)\(\s*["'](\w+)["']""")
+_SETTERS = (b"attr", b"param", b"buffer", b"module", b"register")
+_OBJECTS = frozenset({b"self", b"cls", b"layer", b"module", b"model"})
 _OPEN_CLASS = re.compile(
     rb"(?:self|cls)\.__dict__(?:\.update|\s*=[^=]|\[)|vars\(self\)(?:\.update|\[)"
     rb"|setattr\(\s*(?:self|cls)\s*,\s*(?![\"'\s])"
@@ -66,6 +66,9 @@ def read_module(tree: ast.Module, source: bytes) -> Record:
     read_block(tree.body, block)
     for name in file.globals - block.names.keys():
         block.bind(name, Binding(CONDITIONAL, 0))
+    given, probed = _by_name(source)
+    for name in given:
+        file.loosen(name, None)
     served, serves_any = served_names(tree)
     return Record(
         _frozen(block.names),
@@ -75,8 +78,8 @@ def read_module(tree: ast.Module, source: bytes) -> Record:
         serves_any or bool(_OPEN_MODULE.search(source)),
         tuple((level, name, tuple(sorted(s))) for (level, name), s in file.imports.items()),
         tuple(file.registrations),
-        tuple(sorted(file.loose)),
-        tuple(sorted({(a or b).decode() for a, b in _DYNAMIC.findall(source)})),
+        {name: tuple(terms) for name, terms in file.loose.items()},
+        tuple(sorted(probed)),
         tuple(sorted({(a.decode(), b.decode()) for a, b in _OPERATORS.findall(source)})),
     )
 
@@ -196,7 +199,7 @@ def _assign(target: ast.expr, term: Term, block: Block, *, declared: bool = Fals
         binding = Binding(block.guard, target.lineno, value=term, declared=declared)
         block.bind(target.id, binding)
     elif isinstance(target, ast.Attribute):
-        block.file.loose.add(target.attr)
+        block.file.loosen(target.attr, term)
     elif isinstance(target, ast.Tuple | ast.List):
         for element in target.elts:
             _assign(element, None, block)
@@ -253,6 +256,18 @@ def _slots(node: ast.ClassDef) -> list[str]:
             parts = getattr(statement.value, "elts", [statement.value])
             return [p.value for p in parts if isinstance(getattr(p, "value", None), str)]
     return []
+
+
+def _by_name(source: bytes) -> tuple[set[str], set[str]]:
+    """The attributes that calls like `setattr` give by name, and those they only ask for."""
+    given = {name.decode() for name in _OWN.findall(source)}
+    probed: set[str] = set()
+    for function, owner, name in _NAMED.findall(source):
+        if function.endswith((b"getattr", b"hasattr")):
+            probed.add(name.decode())
+        elif owner in _OBJECTS or any(word in function for word in _SETTERS):
+            given.add(name.decode())
+    return given, probed
 
 
 def _exported(block: Block, tree: ast.Module) -> tuple[str, ...] | None:

@@ -18,8 +18,12 @@ class FileFacts:
 
     imports: dict[tuple[int, str], set[str]] = field(default_factory=dict)
     registrations: list[Registration] = field(default_factory=list)
-    loose: set[str] = field(default_factory=set)
+    loose: dict[str, set[Term]] = field(default_factory=dict)
     globals: set[str] = field(default_factory=set)
+
+    def loosen(self, name: str, term: Term) -> None:
+        """Remember an attribute that is given to some object, with what it is given."""
+        self.loose.setdefault(name, set()).add(term)
 
     def note_import(self, node: ast.Import | ast.ImportFrom) -> None:
         """Remember what the file imports, wherever it does."""

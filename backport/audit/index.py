@@ -13,7 +13,7 @@ from functools import cached_property
 
 from backport.audit.paths import is_test
 from backport.audit.records import Binding, Class, Record, Registration
-from backport.audit.terms import dotted
+from backport.audit.terms import Term, dotted
 
 Place = tuple[str, str]
 """A class by its file and its qualified name."""
@@ -71,7 +71,7 @@ class Index:
 
     extends: dict[str, list[Place]]
     defined: dict[str, int]
-    loose: dict[str, int]
+    loose: dict[str, dict[str, tuple[Term, ...]]]
     test_loose: dict[str, int]
     registrations: dict[str, tuple[Registration, ...]]
     operators: dict[str, tuple[tuple[str, str], ...]]
@@ -94,7 +94,12 @@ class Index:
         if is_test(path):
             test_loose = _exchanged(test_loose, _loose(old), _loose(new))
         else:
-            loose = _exchanged(loose, _loose(old), _loose(new))
+            loose = loose | {
+                name: {p: terms for p, terms in loose.get(name, {}).items() if p != path}
+                for name in _loose(old)
+            }
+            for name, terms in _loose(new).items():
+                loose[name] = loose.get(name, {}) | {path: terms}
         defined = _exchanged(self.defined, defined_names(old), defined_names(new))
         operators = {p: o for p, o in self.operators.items() if p != path}
         if new is not None and new.operators:
@@ -106,16 +111,20 @@ def index_of(records: Mapping[str, Record]) -> Index:
     """The index of a tree's records."""
     extends: dict[str, list[Place]] = {}
     defined: Counter[str] = Counter()
-    loose: Counter[str] = Counter()
+    loose: dict[str, dict[str, tuple[Term, ...]]] = {}
     test_loose: Counter[str] = Counter()
     for path, record in records.items():
         for base, place in _extensions(record, path):
             extends.setdefault(base, []).append(place)
         defined.update(defined_names(record))
-        (test_loose if is_test(path) else loose).update(_loose(record))
+        if is_test(path):
+            test_loose.update(_loose(record).keys())
+        else:
+            for name, terms in _loose(record).items():
+                loose.setdefault(name, {})[path] = terms
     registrations = {p: r.registrations for p, r in records.items() if r.registrations}
     operators = {p: r.operators for p, r in records.items() if r.operators}
-    return Index(extends, dict(defined), dict(loose), dict(test_loose), registrations, operators)
+    return Index(extends, dict(defined), loose, dict(test_loose), registrations, operators)
 
 
 def class_records(
@@ -138,16 +147,19 @@ def _extensions(record: Record | None, path: str) -> Iterator[tuple[str, Place]]
                 yield name, (path, qualified)
 
 
-def _loose(record: Record | None) -> set[str]:
-    """The attributes that the file gives to objects of any class, directly or by their name."""
-    return set(record.loose) | set(record.dynamic) if record else set()
+def _loose(record: Record | None) -> dict[str, tuple[Term, ...]]:
+    """The attributes that objects of any class may have by this file: what it gives them,
+    with nothing for those that it only asks for by name."""
+    if record is None:
+        return {}
+    return dict.fromkeys(record.dynamic, ()) | record.loose
 
 
 def defined_names(record: Record | None) -> set[str]:
     """Every name that the file makes readable as an attribute of something."""
     if record is None:
         return set()
-    found = set(record.names) | set(record.served or ()) | _loose(record)
+    found = set(record.names) | set(record.served or ()) | _loose(record).keys()
     for _, cls in class_records(record.names):
         found.update(cls.members, cls.attributes)
     return found

@@ -11,9 +11,6 @@ from typing import NamedTuple
 
 from backport.audit.terms import Term
 
-VERSION = 1
-"""Raised with every change of the shape of a record or of what extraction finds."""
-
 # Where a binding stands: what may keep it from being there at run time.
 TYPING = 1  # under `if TYPE_CHECKING`
 FALLIBLE = 2  # in a `try` that expects the import or attribute to fail
@@ -118,10 +115,10 @@ class Record(NamedTuple):
     open: bool
     imports: tuple[tuple[int, str, tuple[str, ...]], ...]
     registrations: tuple[Registration, ...]
-    loose: tuple[str, ...]
+    loose: dict[str, tuple[Term, ...]]
     dynamic: tuple[str, ...]
     operators: tuple[tuple[str, str], ...]
 
 
-UNREADABLE = Record({}, (), None, None, True, (), (), (), (), ())
+UNREADABLE = Record({}, (), None, None, True, (), (), {}, (), ())
 """The record of a file that does not parse here: nothing is known, so nothing is said."""

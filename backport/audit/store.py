@@ -20,9 +20,25 @@ from pathlib import Path
 
 from backport.audit.codec import decode
 from backport.audit.index import Index, Postings
-from backport.audit.records import VERSION, Record, Registration
+from backport.audit.records import Record, Registration
 
-_MAGIC = b"backport-audit %d %d %d.%d\n" % (VERSION, marshal.version, *sys.version_info[:2])
+_MAKERS = (
+    *("bodies", "codec", "extract", "facts", "functions", "guards", "index", "paths", "records"),
+    *("registrations", "schemas", "served", "store", "terms", "worker"),
+)
+"""The modules that decide what a table holds: a table of other code is of no use."""
+
+
+def _code() -> bytes:
+    digest = hashlib.blake2b(digest_size=8)
+    for name in _MAKERS:
+        with contextlib.suppress(OSError):
+            digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return digest.hexdigest().encode()
+
+
+_PYTHON = "%d.%d" % sys.version_info[:2]
+_MAGIC = b"backport-audit %s %s\n" % (_code(), _PYTHON.encode())
 _DIGEST = 20
 _KEPT = 8
 

@@ -14,6 +14,7 @@ from backport.audit.modules import Modules
 from backport.audit.records import UNREADABLE, Record, Registration
 from backport.audit.schemas import native_record
 from backport.audit.store import Stored
+from backport.audit.terms import Term
 from backport.core.trees import EXECUTABLE, REGULAR, Entry
 
 
@@ -76,7 +77,13 @@ class Table:
 
     def is_loose(self, name: str, *, in_tests: bool = False) -> bool:
         """True where some code gives this attribute to objects that are not its own."""
-        return name in self.index.loose or (in_tests and name in self.index.test_loose)
+        return bool(self.index.loose.get(name)) or (in_tests and name in self.index.test_loose)
+
+    def given(self, name: str) -> Iterator[tuple[str, Term]]:
+        """What code outside of tests assigns to this attribute of objects that are not its
+        own, with the file."""
+        for path, terms in self.index.loose.get(name, {}).items():
+            yield from ((path, term) for term in terms)
 
     def registrations(self) -> Iterator[tuple[str, Registration]]:
         """Every custom-op registration with its file."""
