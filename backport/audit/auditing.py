@@ -55,7 +55,8 @@ def run(
     files += neighbours(pristine.table, table, changes) if _reads_files(chosen) else []
     found = _findings(patched, chosen, files)
     suspicious = [name for name in chosen if found.by_check.get(name)]
-    known = _findings(pristine, suspicious, sorted({*files, *changes}))
+    compared = [name for name in suspicious if CHECKS[name].compared]
+    known = _findings(pristine, compared, sorted({*files, *changes}))
     fresh = {n: _fresh(found.by_check[n], known.by_check.get(n, []), changes) for n in suspicious}
     return _results(_mended(_alone(fresh), options), patched)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from backport.audit.externals import TRANSPARENT, own_attributes, provided
+from backport.audit.externals import METACLASSES, TRANSPARENT, own_attributes, provided
 from backport.audit.index import class_records
 from backport.audit.paths import is_test
 from backport.audit.records import Binding, Class, Function
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "lazy_property"})
 _HOOKS = frozenset({"__getattr__", "__getattribute__"})
+_MAKERS = _HOOKS | {"__new__", "__init__", "__prepare__"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,15 @@ class Classes:
         """True where a method of the chain assigns the name on the instance."""
         return any(name in c.record.attributes for c in self.chain(value).classes)
 
+    def lacks(self, value: Value, name: str) -> bool:
+        """True where no class of the chain or below it gives the attribute, and every base
+        of the chain is known."""
+        chain = self.chain(value)
+        if chain.open or any(name in (provided(e) or ()) for e in chain.externals):
+            return False
+        family = (value.as_class(), *self.descendants(value))
+        return not any(self._gives(cls, name) for cls in family)
+
     def _chain(self, cls: Value) -> Chain:
         found, opened = [cls], _is_open(cls.record)
         env = ModuleEnv(self.resolver, cls.path)
@@ -122,8 +132,15 @@ class Classes:
         """A metaclass of unknown make may add anything."""
         if keyword != "metaclass":
             return keyword == "**"
-        names = {v.name for v in self.resolver.evaluate(term, env)}
-        return not names or not names <= {"abc.ABCMeta", "enum.EnumMeta", "type", "enum.EnumType"}
+        found = self.resolver.evaluate(term, env)
+        return not found or any(self._is_open_metaclass(value) for value in found)
+
+    def _is_open_metaclass(self, value: Value) -> bool:
+        if value.cls is None:
+            return value.name not in METACLASSES
+        chain = self.chain(value)
+        ours = any(hook in c.record.members for c in chain.classes for hook in _MAKERS)
+        return ours or any(name not in METACLASSES for name in chain.externals)
 
     def _alters(self, term: Term, env: ModuleEnv) -> bool:
         """A decorator of another project, unless it is known, may add anything."""

@@ -12,7 +12,7 @@ import enum
 from functools import cache
 
 _PLAIN = (
-    *("object", "abc.ABC", "typing.Generic", "typing.Protocol", "typing.NamedTuple"),
+    *("builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol", "typing.NamedTuple"),
     *("typing_extensions.Protocol", "typing_extensions.Generic", "typing.TypedDict"),
     *("typing_extensions.TypedDict", "typing_extensions.NamedTuple"),
 )
@@ -46,7 +46,8 @@ _NAMED_TUPLE = frozenset(
     {"_asdict", "_replace", "_make", "_fields", "_field_defaults"}
 ) | frozenset(dir(tuple))
 
-CALLABLE_METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType"})
+METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType", "builtins.type"})
+"""Metaclasses that add nothing to what the class body says."""
 
 TRANSPARENT = frozenset(
     {
@@ -57,7 +58,8 @@ TRANSPARENT = frozenset(
         "warnings.deprecated", "torch.no_grad", "torch.inference_mode", "torch.compile",
         "torch._dynamo.disable", "torch.compiler.disable", "torch.jit.ignore", "torch.jit.unused",
         "torch.jit.script", "torch.jit.export", "torch.enable_grad", "atexit.register",
-        "staticmethod", "classmethod", "property", "functools.cached_property",
+        "builtins.staticmethod", "builtins.classmethod", "builtins.property",
+        "functools.cached_property",
         "typing.runtime_checkable", "typing_extensions.runtime_checkable",
         "functools.total_ordering", "enum.unique", "triton.jit", "dataclasses.dataclass",
     }
@@ -75,7 +77,7 @@ def provided(name: str) -> frozenset[str] | None:
     module, _, last = name.rpartition(".")
     if module == "enum" and last in _ENUMS:
         return _enum_attributes(last)
-    found = getattr(builtins, last, None) if module in ("", "builtins") else None
+    found = getattr(builtins, last, None) if module == "builtins" else None
     return frozenset(dir(found)) if isinstance(found, type) else None
 
 

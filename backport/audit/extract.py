@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from backport.audit.bodies import blocks, read_function, targets
@@ -26,7 +26,7 @@ from backport.audit.records import (
     Field,
     Record,
 )
-from backport.audit.served import served_names
+from backport.audit.served import adds_globals, served_names
 from backport.audit.terms import Term, annotation_term, base_term, instance, value_term
 
 _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
@@ -40,7 +40,10 @@ _OPEN_CLASS = re.compile(
     rb"|setattr\(\s*(?:self|cls)\s*,\s*(?![\"'\s])"
     rb"|self\.(?:register_(?:buffer|parameter|module)|add_module)\(\s*(?![\"'\s])"
 )
-_OPEN_MODULE = re.compile(rb"globals\(\)(?:\.update|\[)|sys\.modules\[__name__\]|vars\(\)\[")
+_OPEN_MODULE = re.compile(
+    rb"vars\(\)(?:\.update|\[[^\]]*\]\s*=[^=])"
+    rb"|sys\.modules\[__name__\](?:\s*=[^=]|\.__class__|\s*,\s*(?![\"']))"
+)
 
 
 def extract(source: bytes) -> Record:
@@ -61,7 +64,7 @@ def mentions(source: bytes) -> frozenset[str]:
 def read_module(tree: ast.Module, source: bytes) -> Record:
     """The record of a parsed file."""
     file = FileFacts()
-    opened = [source.count(b"\n", 0, m.start()) + 1 for m in _OPEN_CLASS.finditer(source)]
+    opened = list(_opened(source))
     block = Block(file, opened)
     read_block(tree.body, block)
     for name in file.globals - block.names.keys():
@@ -75,7 +78,7 @@ def read_module(tree: ast.Module, source: bytes) -> Record:
         tuple(block.stars),
         _exported(block, tree),
         served,
-        serves_any or bool(_OPEN_MODULE.search(source)),
+        serves_any or bool(_OPEN_MODULE.search(source)) or adds_globals(tree, source),
         tuple((level, name, tuple(sorted(s))) for (level, name), s in file.imports.items()),
         tuple(file.registrations),
         {name: tuple(terms) for name, terms in file.loose.items()},
@@ -256,6 +259,15 @@ def _slots(node: ast.ClassDef) -> list[str]:
             parts = getattr(statement.value, "elts", [statement.value])
             return [p.value for p in parts if isinstance(getattr(p, "value", None), str)]
     return []
+
+
+def _opened(source: bytes) -> Iterator[int]:
+    """The lines that give a class attributes nobody can list; to restore a pickled object
+    gives it those that it had."""
+    for match in _OPEN_CLASS.finditer(source):
+        method = source.rfind(b"def ", 0, match.start()) + len("def ")
+        if not source.startswith((b"__setstate__", b"__deepcopy__", b"__copy__"), method):
+            yield source.count(b"\n", 0, match.start()) + 1
 
 
 def _by_name(source: bytes) -> tuple[set[str], set[str]]:

@@ -18,9 +18,14 @@ def is_typing_test(test: ast.expr) -> bool:
 
 
 def caught(node: ast.Try | ast.TryStar) -> frozenset[str]:
-    """The names of the exceptions that a `try` expects; a bare `except` expects all."""
+    """The names of the exceptions that a `try` expects; a bare `except` expects all.
+
+    A handler that raises in the end only words the failure anew.
+    """
     found: set[str] = set()
     for handler in node.handlers:
+        if isinstance(handler.body[-1], ast.Raise):
+            continue
         if handler.type is None:
             return frozenset({"BaseException"})
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]

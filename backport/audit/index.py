@@ -92,7 +92,7 @@ class Index:
             extends[base] = [*extends[base], place]
         loose, test_loose = self.loose, self.test_loose
         if is_test(path):
-            test_loose = _exchanged(test_loose, _loose(old), _loose(new))
+            test_loose = _exchanged(test_loose, list(_loose(old)), list(_loose(new)))
         else:
             loose = loose | {
                 name: {p: terms for p, terms in loose.get(name, {}).items() if p != path}

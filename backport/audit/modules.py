@@ -99,7 +99,7 @@ class Modules:
         roots = self._roots_of(top, f"{folder}/")
         for root in roots:
             found = self._at(root + name.replace(".", "/"))
-            if found is not None:
+            if found is not None and (found.kind is not Kind.FOLDER or self._is_own(root, top)):
                 return found
         owned = any(self._is_own(root, top) for root in roots)
         return Target(Kind.MISSING, name) if owned else self._beside(folder, name)

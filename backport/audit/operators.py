@@ -94,7 +94,7 @@ class Operators:
             if other.role == "fake" and other.op == real.op and len(libraries - {None}) < 2:
                 yield place, other
         name = dotted(real.implementation)
-        for place, other in self._by_name.get(name, ()) if name else ():
+        for place, other in self._by_name.get(name, ()) if name != real.op else ():
             if other.role == "fake" and other.library is None and place == path:
                 yield place, other
 

@@ -6,6 +6,7 @@ of their values; what cannot be told is unknown, and what cannot be there is Non
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from backport.audit.table import Table
 
 _LIMIT = 60
+_BUILTINS = frozenset(dir(builtins))
 
 
 class Env(Protocol):
@@ -46,7 +48,7 @@ class ModuleEnv:
     instance: Value | None = None
 
     def lookup(self, name: str) -> Type:
-        return self.resolver.member(self.path, name, runtime=False) or UNKNOWN
+        return self.resolver.name(self.path, name)
 
 
 @dataclass(slots=True)
@@ -81,6 +83,13 @@ class Resolver:
             self._active.discard(key)
         self._members[key] = found
         return found
+
+    def name(self, path: str, name: str) -> Type:
+        """What a bare name means at the top level of a file, builtins included."""
+        found = self.member(path, name, runtime=False)
+        if found is None and name in _BUILTINS:
+            return (external(f"builtins.{name}"),)
+        return found or UNKNOWN
 
     def imported(self, importer: str, level: int, module: str, symbol: str | None) -> Type:
         """What an import binds; unknown where it fails."""

@@ -57,7 +57,7 @@ class Places:
         """The values of a name read in a scope."""
         holder = scope.holder(name)
         if holder is None or holder.kind == "module":
-            return self.resolver.member(self.source.path, name, runtime=False) or UNKNOWN
+            return self.resolver.name(self.source.path, name)
         key = (holder, name)
         if key not in self._names:
             self._names[key] = UNKNOWN  # what a name defined by itself gets

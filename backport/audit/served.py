@@ -76,6 +76,8 @@ def _names_in(test: ast.expr, tables: Dicts) -> set[str] | None:
     other = test.comparators[0]
     if isinstance(other, ast.Name):
         return tables.get(other.id)
+    if isinstance(other, ast.Call) and getattr(other.func, "id", "") == "globals":
+        return set()  # those names are there anyway
     constants = other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]
     names = {c.value for c in constants if isinstance(c, ast.Constant)}
     return {n for n in names if isinstance(n, str)} if len(names) == len(constants) else None
@@ -129,3 +131,26 @@ def _keys(node: ast.expr) -> set[str] | None:
     keys = {part.value for part in parts if isinstance(part, ast.Constant)}
     literal = all(isinstance(part, ast.Constant) for part in parts)
     return {key for key in keys if isinstance(key, str)} if literal else None
+
+
+def adds_globals(tree: ast.Module, source: bytes) -> bool:
+    """True where the module makes names of its own through `globals()`: to set one that
+    `globals()` is known to hold already makes none."""
+    return b"globals()" in source and _adds(tree, checked=False)
+
+
+def _adds(node: ast.AST, *, checked: bool) -> bool:
+    if isinstance(node, ast.Attribute) and node.attr in ("update", "setdefault"):
+        return _is_globals(node.value)
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return _is_globals(node.value) and not checked
+    if isinstance(node, ast.If):
+        inside = checked or any(_is_globals(n) for n in ast.walk(node.test))
+        return any(_adds(n, checked=inside) for n in node.body) or any(
+            _adds(n, checked=checked) for n in node.orelse
+        )
+    return any(_adds(child, checked=checked) for child in ast.iter_child_nodes(node))
+
+
+def _is_globals(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "globals"

@@ -29,7 +29,7 @@ _PASSING = frozenset(
 )
 _KERNELS = frozenset({"triton.jit"})
 _TUNERS = frozenset({"triton.autotune", "triton.heuristics"})
-_PLAIN_BASES = frozenset({"object", "abc.ABC", "typing.Generic"})
+_PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,19 @@ class Signatures:
         if base == "typing.NamedTuple" and value.cls is not None:
             return tuple(_field_parameters(value.cls))
         return () if base in MODULES else None
+
+    def initializer(self, value: Value) -> Parameters | None:
+        """The parameters of `super().__init__`, given what `super()` is."""
+        chain = self.resolver.classes.chain(value)
+        for cls in chain.order[1:]:
+            if cls.cls is None:
+                if cls.name not in _PLAIN_BASES:
+                    return () if cls.name in MODULES else None
+            elif "__init__" in cls.cls.members:
+                return self._initializer(cls)
+            elif self.is_dataclass(cls):
+                return None
+        return None
 
     def is_dataclass(self, value: Value) -> bool:
         """True where a decorator makes the constructor from the fields."""

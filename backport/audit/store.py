@@ -37,8 +37,7 @@ def _code() -> bytes:
     return digest.hexdigest().encode()
 
 
-_PYTHON = "%d.%d" % sys.version_info[:2]
-_MAGIC = b"backport-audit %s %s\n" % (_code(), _PYTHON.encode())
+_MAGIC = b"backport-audit %s %d.%d\n" % (_code(), *sys.version_info[:2])
 _DIGEST = 20
 _KEPT = 8
 

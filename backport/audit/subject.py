@@ -114,7 +114,8 @@ Run = Callable[[Subject], Iterator[Finding]]
 class Check(NamedTuple):
     """A check: what it runs, whether once per file or once per tree, and its rules.
 
-    `needs` says why it cannot run on a subject, the empty string where it can.
+    `needs` says why it cannot run on a subject, the empty string where it can. One that is
+    not `compared` speaks of the stack, whatever the pristine tree is like.
     """
 
     run: Run
@@ -122,6 +123,7 @@ class Check(NamedTuple):
     per_file: bool = True
     needs: Callable[[Subject], str] = lambda _: ""
     optional: bool = False
+    compared: bool = True
 
 
 def finding(

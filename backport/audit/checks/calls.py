@@ -92,10 +92,9 @@ def _call(
         chosen = [(value, signatures.kernel(value)) for value in kernels]
         given = _launched(arguments(node), chosen)
     else:
-        found = present(subject.file.type_of(node.func, site.scope))
         if site.scope.is_narrowed(_receiver(node)):
             return
-        chosen = [(value, signatures.of(value)) for value in found]
+        chosen = _callees(subject, signatures, site, node)
         given = arguments(node)
     if not chosen or any(_accepts(signatures, value, taken, given) for value, taken in chosen):
         return
@@ -106,6 +105,19 @@ def _call(
         yield _report(subject, node, value, misfit)
 
 
+def _callees(
+    subject: Subject, signatures: Signatures, site: Site[Any], node: ast.Call
+) -> list[tuple[Value, Parameters | None]]:
+    """What a call may call, with what each of them takes."""
+    func = node.func
+    if isinstance(func, ast.Attribute) and func.attr == "__init__":
+        bases = subject.file.type_of(func.value, site.scope)
+        if any(value.sort is Sort.SUPER for value in bases):
+            return [(value, signatures.initializer(value)) for value in bases]
+    found = present(subject.file.type_of(func, site.scope))
+    return [(value, signatures.of(value)) for value in found]
+
+
 def _accepts(
     signatures: Signatures, value: Value, taken: Parameters | None, given: Arguments
 ) -> bool:
@@ -113,8 +125,8 @@ def _accepts(
     if taken is None or fits(taken, given):
         return True
     owner, function = value.owner, value.function
-    if value.sort is Sort.INSTANCE:
-        owner, name = value, "forward"
+    if value.sort in (Sort.INSTANCE, Sort.SUPER):
+        owner, name = value, "forward" if value.sort is Sort.INSTANCE else "__init__"
     elif owner is None or function is None:
         return False
     else:
@@ -178,6 +190,8 @@ def _receiver(node: ast.Call) -> str:
 
 def _report(subject: Subject, node: ast.Call, value: Value, misfit: Misfit) -> Finding:
     name = value.name.removesuffix(".__init__")
+    if value.sort is Sort.SUPER:
+        name = f"{name}.super().__init__"
     shown = {
         MISSING: f"`{name}` is called without `{misfit.name}`",
         UNEXPECTED: f"`{name}` does not take `{misfit.name}`",
@@ -203,12 +217,18 @@ def _unpacking(subject: Subject, site: Site[Any], node: ast.Assign) -> Iterator[
     yield finding(subject.file.source.path, node, UNPACKING, message, name)
 
 
+_RETURNING = frozenset(
+    {"staticmethod", "classmethod", "jit", "no_grad", "inference_mode", "cache", "lru_cache"}
+)
+"""Decorators after which a function returns what it returned before."""
+
+
 def _arity(subject: Subject, value: Value) -> int:
     """How many values a function is sure to return, 0 where that is open."""
     function, owner = value.function, value.owner
     if function is None or function.asynchronous:
         return 0
-    plain = all(dotted(d) in ("staticmethod", "classmethod") for d in function.decorators)
+    plain = all(dotted(d).rpartition(".")[2] in _RETURNING for d in function.decorators)
     if not plain or (owner is not None and _overridden(subject, owner, function.name)):
         return 0
     return function.arity

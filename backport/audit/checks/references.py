@@ -23,8 +23,8 @@ UNRESOLVED = Rule(
 )
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}(?::[A-Za-z_]\w*)?")
-_MANY, _MOST = 5, 0.8
-"""A dict of so many pairs, of which so many resolve in one package, is a registry of it."""
+_MANY = _FEW = 5
+"""A dict of so many pairs, of which all but a fifth resolve in one package, is a registry."""
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -72,13 +72,13 @@ def _is_attribute(subject: Subject, parts: list[str]) -> bool:
 def _registry(subject: Subject, node: ast.Dict) -> Iterator[Finding]:
     """A dict of (module, class) pairs that nearly all resolve in one package."""
     pairs = [pair for value in node.values if (pair := _pair(value)) is not None]
-    if len(pairs) < max(_MANY, _MOST * len(node.values)):
+    if len(pairs) < max(_MANY, len(node.values) - len(node.values) // _FEW):
         return
     package = _package(subject, {module for _, module, _ in pairs})
     if package is None:
         return
     faults = [pair for pair in pairs if not _resolves(subject, package, *pair[1:])]
-    if len(faults) > (1 - _MOST) * len(pairs):
+    if len(faults) * _FEW > len(pairs):
         return
     for value, module, name in faults:
         message = f"`{module}`, `{name}` names nothing in `{package.rstrip('/')}`"

@@ -58,4 +58,5 @@ def _gone(subject: Subject) -> Iterator[str]:
                 yield name
 
 
-_COMMON = (*MODULES, "dict", "list", "str", "bytes", "set", "tuple", "int", "float", "object")
+_TYPES = ("dict", "list", "str", "bytes", "set", "tuple", "int", "float", "object")
+_COMMON = (*MODULES, *(f"builtins.{name}" for name in _TYPES))

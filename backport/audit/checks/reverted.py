@@ -56,7 +56,7 @@ def needs(subject: Subject) -> str:
     return "" if subject.options.carried else "the stack names no commits of its source"
 
 
-CHECK = Check(check, (REVERTED,), per_file=False, needs=needs)
+CHECK = Check(check, (REVERTED,), per_file=False, needs=needs, compared=False)
 
 
 def _takes_back(later: Commit, commit: Commit) -> bool:
