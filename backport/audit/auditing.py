@@ -183,7 +183,7 @@ def _with_hint(finding: Finding, options: Options) -> Finding:
     if not words:
         return finding
     hint = f"a dropped hunk defines `{min(words)}`: carry the definition, or drop the use too"
-    return replace(finding, mend=hint)
+    return finding._replace(mend=hint)
 
 
 def _results(fresh: dict[str, list[Finding]], subject: Subject) -> tuple[CheckResult, ...]:

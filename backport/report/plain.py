@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from backport.core.display import visible
 from backport.core.outcomes import (
@@ -34,17 +34,27 @@ def target_lines(target: TargetReport, verbose: bool = False) -> list[str]:
     for stack in target.stacks:
         lines.append(f"  {stack.result.stack}: {stack_line(stack)}")
         lines += [f"    {line}" for line in _hunk_lines(stack, verbose)]
-    for check in target.checks:
-        lines.append(f"  {check.name}: {check_line(check)}")
-        shown = check.findings if verbose else check.findings[:MOST]
-        lines += [f"    {finding_line(finding)}" for finding in shown]
-        left = len(check.findings) - len(shown)
-        lines += [f"    and {left} more; see them with -v or --json"] if left else []
-        lines += [f"      {finding.mend}" for finding in check.findings[:1] if finding.mend]
+    lines += [f"  {line}" for line in check_lines(target.checks, verbose)]
     lines += [f"  {line}" for line in problem_lines(target)]
     if target.did:
         lines.append(f"  branch {target.branch} {target.did} in {target.repository}")
     return lines
+
+
+def check_lines(checks: Sequence[CheckResult], verbose: bool) -> list[str]:
+    """What failed with its findings, what was not run and why, and what passed in one line."""
+    lines = []
+    for check in checks:
+        if check.status is Status.PASSED and not check.findings and not check.note:
+            continue
+        lines.append(f"{check.name}: {check_line(check)}")
+        shown = check.findings if verbose else check.findings[:MOST]
+        lines += [f"  {finding_line(finding)}" for finding in shown]
+        left = len(check.findings) - len(shown)
+        lines += [f"  and {left} more; see them with -v or --json"] if left else []
+        lines += [f"    {finding.mend}" for finding in check.findings[:1] if finding.mend]
+    quiet = [c.name for c in checks if c.status is Status.PASSED and not c.findings and not c.note]
+    return [*lines, f"passed: {', '.join(quiet)}"] if quiet else lines
 
 
 def headline(target: TargetReport) -> str:

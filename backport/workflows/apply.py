@@ -65,7 +65,7 @@ def _judge(
     work = _compute(library, manifest, repository)
     checks = [
         *work.evaluation.checks,
-        *verify(work.base, work.evaluation, options.audit),
+        *verify(library, manifest, work.base, work.evaluation, options.audit),
         prove(library, manifest, repository, work.evaluation, options.parity),
         _lock(library, work, options),
     ]

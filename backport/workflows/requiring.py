@@ -1,0 +1,66 @@
+"""What the stacks require of other projects, against what the target's own image pins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from backport.audit.versions import Version, parse, satisfies
+from backport.core.outcomes import CheckResult, Finding, Severity, Status
+from backport.core.paths import decode
+from backport.core.stacks import Stack
+from backport.core.trees import Tree
+
+PINS = "docker/Dockerfile.rocm_base"
+
+
+def check_requires(base: Tree, stacks: Sequence[Stack]) -> CheckResult:
+    """Each stack's `[requires]` against the version that the target's own image pins.
+
+    `not_run` where a stack requires a project whose pin the tree does not tell.
+    """
+    findings, unknown, asked = [], [], False
+    for stack in stacks:
+        for project, wanted in stack.requires.items():
+            asked = True
+            pin = _pin(base, project)
+            if pin is None:
+                unknown.append(project)
+            elif satisfies(pin[1], wanted) is False:
+                findings.append(_unmet(stack, project, wanted, pin))
+    if findings:
+        return CheckResult("requires", Status.FAILED, tuple(findings))
+    if unknown or not asked:
+        said = f"the target does not tell its {', '.join(sorted(set(unknown)))}"
+        note = said if unknown else "no stack requires anything of another project"
+        return CheckResult("requires", Status.NOT_RUN, note=note)
+    return CheckResult("requires", Status.PASSED)
+
+
+def _pin(base: Tree, project: str) -> tuple[int, Version, str] | None:
+    """The line, the version and the text of a project's pin in the target's ROCm image."""
+    entry = base.entry(PINS)
+    name = re.escape(project.upper()).encode()
+    found = re.search(
+        rb"^ARG %s_BRANCH=\"?([\w.+-]+)" % name, entry.data if entry else b"", re.MULTILINE
+    )
+    if not found or not entry:
+        return None
+    text = decode(found.group(1))
+    version = parse(text)
+    line = entry.data.count(b"\n", 0, found.start()) + 1
+    return (line, version, text) if version else None
+
+
+def _unmet(stack: Stack, project: str, wanted: str, pin: tuple[int, Version, str]) -> Finding:
+    message = f"{stack.name} requires {project} {wanted}, the target pins {pin[2]}"
+    return Finding(
+        PINS,
+        pin[0],
+        1,
+        Severity.ERROR,
+        "requirement-unmet",
+        message,
+        stack.name,
+        "raise the pin with the stack, skip it, or record with [[accept]] why it is harmless",
+    )
