@@ -39,6 +39,8 @@ def ensure(name: str, progress: sources.Progress) -> Path:
             return repo
     path = sources.archive(version, progress)
     plumbing.fast_import(repo, _stream(version, path, progress))
+    tag = f"refs/tags/v{version}"
+    plumbing.run(repo, "update-ref", "--no-deref", "HEAD", tag)  # so that a clone has a work tree
     return repo
 
 

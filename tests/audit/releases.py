@@ -1,4 +1,4 @@
-"""Real releases as trees: read from the bare git repository that a variable names."""
+"""Real releases as trees: read from the cached repository."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ import subprocess
 from collections.abc import Mapping
 from functools import cache
 
-import pytest
-
 from backport.core.trees import Entry, Tree
-
-VARIABLE = "BACKPORT_TEST_VLLM"
+from backport.releases import ensure
 
 
 class GitTree:
@@ -54,8 +51,5 @@ class GitTree:
 
 @cache
 def release(version: str) -> Tree:
-    """The tree of a release, e.g. "0.28.0"; the test is skipped where there is none."""
-    repository = os.environ.get(VARIABLE)
-    if not repository:
-        pytest.skip(f"{VARIABLE} names no repository of releases")
-    return GitTree(repository, f"v{version}")
+    """The tree of a release, e.g. "0.28.0"; fetched when absent."""
+    return GitTree(str(ensure(version, lambda *_: None)), f"v{version}")
