@@ -26,6 +26,8 @@ test: $(VENV)/test.stamp
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.apply $(ARGS)
+	$(BIN)/python -m benchmarks.check
+	$(BIN)/python -m benchmarks.scan
 
 $(VENV)/run.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'

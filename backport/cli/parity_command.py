@@ -8,7 +8,7 @@ from backport.cli.options import library_option, repo_option, target_option
 
 
 @click.command("parity")
-@target_option(required=True)
+@target_option(required=False)
 @click.option("--stack", metavar="NAME", help="Only this stack's cases.")
 @click.option(
     "--device",
@@ -22,16 +22,20 @@ from backport.cli.options import library_option, repo_option, target_option
     is_flag=True,
     help="Also import the whole tree as gfx950 and gfx942 (extra `intree`, about a minute).",
 )
+@click.option("--bench", is_flag=True, help="Time the portable kernels on this GPU instead.")
+@click.option("--plot", metavar="FILE", help="With --bench: write the speed-ups as SVG.")
 @repo_option
 @library_option
 @click.option("-v", "--verbose", is_flag=True, help="Tell every run and claim.")
 @click.option("--as-check", is_flag=True, hidden=True, help="Print one check as JSON, for apply.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    target: str,
+    target: str | None,
     stack: str | None,
     device: str,
     boot: bool,
+    bench: bool,
+    plot: str | None,
     repo: str | None,
     root: str | None,
     verbose: bool,
@@ -44,13 +48,21 @@ def command(
     """
     import json
 
+    if bench:
+        from backport.parity.bench import main as measure
+
+        words = ["--json", "/dev/stdout"] if as_json else []
+        return measure([*words, *(["--plot", plot] if plot else [])])
     from backport.cli.screen import progress
     from backport.core.display import visible
+    from backport.errors import BadInput
     from backport.library import find_root, load
     from backport.parity.report import as_content, as_lines
     from backport.workflows.parity import EXIT, parity_target
     from backport.workflows.repositories import choose
 
+    if target is None:
+        raise BadInput("give --target TARGET, or --bench to time the portable kernels")
     library = load(find_root(root))
     manifest = library.manifest(target)
     with progress() as update:

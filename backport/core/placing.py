@@ -5,8 +5,10 @@
    scope that the hunk names.
 3. Its result stands there already.
 
-Two places that fit are ambiguous and are both named. There is no fuzz and no
-white-space blindness.
+Two places that fit are ambiguous and are both named, and so is one that fits
+while another has the result already. A scope that cannot be told, since the
+target does not parse, is a conflict. There is no fuzz and no white-space
+blindness.
 """
 
 from __future__ import annotations

@@ -120,6 +120,8 @@ def main(given: Sequence[str] | None = None) -> int:
         options.json.write_text(bench_report.as_json(machine, rows, command))
     if options.plot:
         options.plot.write_text(bench_report.as_svg(machine, rows))
+    if options.json == Path("/dev/stdout"):
+        return 0
     sys.stdout.write(bench_report.as_table(machine, rows, command))
     return 0
 

@@ -16,6 +16,7 @@ from backport.core.outcomes import (
 from backport.core.reports import Report, StackReport, TargetReport
 
 _TOLD = (Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
+MOST = 20  # findings of one check that are told unasked
 _WORDS = {Status.PASSED: "passed", Status.FAILED: "FAILED", Status.NOT_RUN: "not run"}
 
 
@@ -35,7 +36,10 @@ def target_lines(target: TargetReport, verbose: bool = False) -> list[str]:
         lines += [f"    {line}" for line in _hunk_lines(stack, verbose)]
     for check in target.checks:
         lines.append(f"  {check.name}: {check_line(check)}")
-        lines += [f"    {finding_line(finding)}" for finding in check.findings]
+        shown = check.findings if verbose else check.findings[:MOST]
+        lines += [f"    {finding_line(finding)}" for finding in shown]
+        left = len(check.findings) - len(shown)
+        lines += [f"    and {left} more; see them with -v or --json"] if left else []
         lines += [f"      {finding.mend}" for finding in check.findings[:1] if finding.mend]
     lines += [f"  {line}" for line in problem_lines(target)]
     if target.did:

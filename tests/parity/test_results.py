@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -72,6 +73,13 @@ def test_without_torch_nothing_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
     found = check_parity(BASE, {}, [stack("router_gemm")])
     assert found.status is Status.NOT_RUN
     assert "torch cannot be imported" in found.note
+
+
+def test_torch_is_imported_when_a_check_starts_and_never_before() -> None:
+    modules = ("backport.parity", "backport.parity.report", "backport.workflows.parity",
+               "backport.cli.parity_command")  # fmt: skip
+    program = f"import sys, {', '.join(modules)}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_without_stacks_nothing_has_run() -> None:

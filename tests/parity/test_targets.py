@@ -57,9 +57,3 @@ def test_the_command_prints_json_and_exits_with_0(capsys: pytest.CaptureFixture[
 def test_a_stack_that_is_not_applied_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["parity", "--target", "v0.33.0", "--stack", "sparse-index-remap"]) == 2
     assert "is not applied here: contained upstream" in capsys.readouterr().err
-
-
-def test_a_target_without_stacks_has_not_run() -> None:
-    targets = [name for name in LIBRARY.manifests if not patched(name).stacks]
-    for target in targets[:1]:
-        assert run(["parity", "--target", target]) == 3

@@ -72,22 +72,22 @@ def start(tree: Path, chip: str, modules: Sequence[str]) -> Booted:
     missing = [name for name in NEEDED if not _installed(name)]
     if missing:
         return Booted({}, {}, 0, "", f"packages are missing: {', '.join(missing)}")
-    words = [sys.executable, str(CHILD), str(tree), chip, *modules]
+    answer = tree.with_name(f"{tree.name}-{chip}.json")
+    words = [sys.executable, str(CHILD), str(answer), str(tree), chip, *modules]
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, timeout=LIMIT, env=_environment(), check=False
         )
     except subprocess.TimeoutExpired:
         return Booted({}, {}, 0, "", f"it did not boot within {LIMIT} s")
-    return _answer(done)
+    return _told(done, answer)
 
 
-def _answer(done: subprocess.CompletedProcess[str]) -> Booted:
-    told = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not told:
+def _told(done: subprocess.CompletedProcess[str], answer: Path) -> Booted:
+    if done.returncode or not answer.exists():
         last = (done.stderr.strip().splitlines() or ["it ended without an answer"])[-1]
         return Booted({}, {}, 0, "", last)
-    return Booted(**json.loads(told[-1]))
+    return Booted(**json.loads(answer.read_text("utf-8")))
 
 
 def _installed(name: str) -> bool:

@@ -1,6 +1,6 @@
-"""The child of `boot`: import a vLLM tree on a machine without a GPU; print one line of JSON.
+"""The child of `boot`: import a vLLM tree on a machine without a GPU; write JSON to ANSWER.
 
-usage: booted.py TREE CHIP MODULE...
+usage: booted.py ANSWER TREE CHIP MODULE...
 
 Nothing of the tree is patched but RocmPlatform.dispatch_key and device_type.
 """
@@ -16,6 +16,7 @@ import json
 import sys
 import types
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 DUMMIES = {
@@ -195,7 +196,7 @@ def record_ops(mismatches: Mismatches) -> list[str]:
     return seen
 
 
-def main(tree: str, chip: str, *modules: str) -> None:
+def main(answer: str, tree: str, chip: str, *modules: str) -> None:
     """Boot, import the modules, tell."""
     mismatches: Mismatches = {}
     failed: dict[str, str] = {}
@@ -210,7 +211,7 @@ def main(tree: str, chip: str, *modules: str) -> None:
         except Exception as error:  # noqa: BLE001 - whatever the tree raises is the finding
             failed[module] = f"{type(error).__name__}: {error}".split("\n")[0]
     told = {"failed": failed, "mismatches": mismatches, "ops": len(ops), "platform": platform}
-    sys.stdout.write("\n" + json.dumps(told) + "\n")
+    Path(answer).write_text(json.dumps(told), "utf-8")
 
 
 if __name__ == "__main__":

@@ -103,6 +103,7 @@ class Layer:
         impl = module.cut("ROCMAiterMLASparseImpl", kept, Base)()
         vars(impl).update(
             use_fused_qk_rope_cache=self.fused,
+            zero_fused_query=False,  # no speculative decoding: skipped rows stay as they are
             num_heads=self.made.heads,
             head_size=self.made.cache.shape[-1],
             dcp_world_size=1,

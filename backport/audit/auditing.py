@@ -1,0 +1,228 @@
+"""The audit itself: run the checks on the patched tree, keep what the pristine one lacks.
+
+A finding is known by path, code, symbol and message, never by its line, so that
+code which only moved is not new. What the pristine tree has, it may keep.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from backport.audit.building import table_of
+from backport.audit.catalogue import CHECKS, STALE
+from backport.audit.ignored import Ignored
+from backport.audit.impact import neighbours
+from backport.audit.resolve import Resolver
+from backport.audit.subject import Accepted, Check, Options, Subject, Version
+from backport.audit.table import Table
+from backport.audit.versions import minimum_python
+from backport.core.outcomes import CheckResult, Finding, Severity, Status
+from backport.core.trees import Entry, Overlay, Tree
+
+Key = tuple[str, str, str, str]
+
+_PYTHON_REQUIRES = re.compile(rb"python_requires\s*=\s*[\"']?([^\"'\n]+)")
+_OPINIONS = frozenset({"ruff", "ty", "removed"})
+"""Checks that only add to what the others find at the same place."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What each check found, by its name."""
+
+    by_check: dict[str, list[Finding]] = field(default_factory=dict)
+
+    def add(self, name: str, found: Iterable[Finding]) -> None:
+        self.by_check.setdefault(name, []).extend(found)
+
+
+def run(
+    base: Tree, changes: Mapping[str, Entry | None], options: Options
+) -> tuple[CheckResult, ...]:
+    """One result per check, with only what the changes made worse."""
+    pristine = _subject(base, base.entry, _table(base, options), options)
+    after = Overlay(base, dict(changes))
+    table = pristine.table.patched(changes)
+    patched = _subject(after, after.entry, table, options)
+    patched = replace(patched, before=pristine.table, touched=frozenset(changes))
+    pristine = replace(pristine, touched=frozenset(changes), minimum=patched.minimum)
+    chosen = [n for n, check in CHECKS.items() if _skipped(n, check, patched) is None]
+    files = [path for path in changes if path.endswith(".py")]
+    files += neighbours(pristine.table, table, changes) if _reads_files(chosen) else []
+    found = _findings(patched, chosen, files)
+    suspicious = [name for name in chosen if found.by_check.get(name)]
+    compared = [name for name in suspicious if CHECKS[name].compared]
+    known = _findings(pristine, compared, sorted({*files, *changes}))
+    fresh = {n: _fresh(found.by_check[n], known.by_check.get(n, []), changes) for n in suspicious}
+    return _results(_mended(_alone(fresh), options), patched)
+
+
+def tree_findings(tree: Tree, options: Options) -> tuple[Finding, ...]:
+    """Every finding of one tree, as if nothing of it were known to be well."""
+    subject = _subject(tree, tree.entry, _table(tree, options), options)
+    chosen = [n for n, check in CHECKS.items() if _skipped(n, check, subject) is None]
+    paths = sorted(path for path in subject.table.everything if path.endswith(".py"))
+    found = _findings(subject, chosen, paths)
+    return tuple(finding for name in chosen for finding in found.by_check.get(name, ()))
+
+
+def _table(tree: Tree, options: Options) -> Table:
+    """The table of a tree; of one with changes on top, the table of what lies below, patched."""
+    if isinstance(tree, Overlay):
+        return _table(tree.base, options).patched(tree.changes)
+    return Table.of(table_of(tree, options.cache, options.processes), tree.paths())
+
+
+def _subject(
+    tree: Tree, entry: Callable[[str], Entry | None], table: Table, options: Options
+) -> Subject:
+    ignored = entry(".gitignore")
+    return Subject(
+        table,
+        Resolver(table),
+        entry,
+        options,
+        options.minimum or _minimum(tree),
+        frozenset(),
+        Ignored.read(ignored.data if ignored is not None else None),
+    )
+
+
+def _minimum(tree: Tree) -> Version | None:
+    """The oldest Python that the tree says it supports."""
+    project = tree.entry("pyproject.toml")
+    if project is not None:
+        try:
+            table = tomllib.loads(project.data.decode("utf-8", "replace"))
+        except tomllib.TOMLDecodeError:
+            return None
+        wanted = table.get("project", {}).get("requires-python")
+        if isinstance(wanted, str):
+            return minimum_python(wanted)
+    for path in ("setup.cfg", "setup.py"):
+        entry = tree.entry(path)
+        match = _PYTHON_REQUIRES.search(entry.data) if entry is not None else None
+        if match is not None:
+            return minimum_python(match[1].decode("utf-8", "replace").strip())
+    return None
+
+
+def _skipped(name: str, check: Check, subject: Subject) -> str | None:
+    """Why a check is not run; None where it is."""
+    wanted = subject.options.checks
+    if wanted is not None and name not in wanted:
+        return "not asked for"
+    if wanted is None and check.optional:
+        return "runs only when it is asked for"
+    return check.needs(subject) or None
+
+
+def _reads_files(names: Iterable[str]) -> bool:
+    return any(CHECKS[name].per_file for name in names)
+
+
+def _findings(subject: Subject, names: Iterable[str], files: Iterable[str]) -> Findings:
+    """What the checks say about a tree and some of its files, each file read once."""
+    found = Findings()
+    per_file = [name for name in names if CHECKS[name].per_file]
+    for path in files if per_file else ():
+        places = subject.read(path)
+        if places is not None:
+            one = replace(subject, reading=places)
+            for name in per_file:
+                found.add(name, CHECKS[name].run(one))
+    for name in names:
+        if not CHECKS[name].per_file:
+            found.add(name, CHECKS[name].run(subject))
+    return found
+
+
+def _key(finding: Finding) -> Key:
+    return finding.path, finding.code, finding.symbol, finding.message
+
+
+def _fresh(
+    found: list[Finding], known: list[Finding], changes: Mapping[str, Entry | None]
+) -> list[Finding]:
+    """The findings beyond those known: as a multiset, and wherever a file was moved from."""
+    allowed = Counter(map(_key, known))
+    moved = Counter(_key(f)[1:] for f in known if changes.get(f.path, f) is None)
+    fresh = []
+    for finding in found:
+        key = _key(finding)
+        if allowed[key]:
+            allowed[key] -= 1
+        elif moved[key[1:]] and finding.path in changes:
+            moved[key[1:]] -= 1
+        else:
+            fresh.append(finding)
+    return fresh
+
+
+def _alone(fresh: dict[str, list[Finding]]) -> dict[str, list[Finding]]:
+    """Second opinions only where nothing else speaks of the same line."""
+    said = {(f.path, f.line) for name, found in fresh.items() for f in found
+            if name not in _OPINIONS}  # fmt: skip
+    return {
+        name: [f for f in found if name not in _OPINIONS or (f.path, f.line) not in said]
+        for name, found in fresh.items()
+    }
+
+
+def _mended(fresh: dict[str, list[Finding]], options: Options) -> dict[str, list[Finding]]:
+    """Name the hunk that was dropped where its definition is what is missing."""
+    return {name: [_with_hint(f, options) for f in found] for name, found in fresh.items()}
+
+
+def _with_hint(finding: Finding, options: Options) -> Finding:
+    words = set(re.findall(r"\w+", finding.symbol)) & options.dropped
+    if not words:
+        return finding
+    hint = f"a dropped hunk defines `{min(words)}`: carry the definition, or drop the use too"
+    return replace(finding, mend=hint)
+
+
+def _results(fresh: dict[str, list[Finding]], subject: Subject) -> tuple[CheckResult, ...]:
+    """A result for every check, less the accepted findings, and one for stale acceptances."""
+    accepted = {(a.code, a.path, a.symbol) for a in subject.options.accepted}
+    results = []
+    for name, check in CHECKS.items():
+        skipped = _skipped(name, check, subject)
+        if skipped is not None:
+            results.append(CheckResult(name, Status.NOT_RUN, note=skipped))
+            continue
+        kept = [f for f in fresh.get(name, ()) if (f.code, f.path, f.symbol) not in accepted]
+        results.append(_result(name, kept))
+    if subject.options.accepted:
+        made = {(f.code, f.path, f.symbol) for found in fresh.values() for f in found}
+        results.append(_result("accept", list(_stale(subject, made))))
+    return tuple(results)
+
+
+def _result(name: str, found: list[Finding]) -> CheckResult:
+    failed = any(finding.severity is Severity.ERROR for finding in found)
+    status = Status.FAILED if failed else Status.PASSED
+    ordered = sorted(found, key=lambda f: (f.path, f.line, f.column, f.message))
+    return CheckResult(name, status, tuple(ordered))
+
+
+def _stale(subject: Subject, made: set[tuple[str, str, str]]) -> Iterator[Finding]:
+    """Acceptances of what was not found, where the check that would find it was run."""
+    ran = {
+        rule.code
+        for name, check in CHECKS.items()
+        if _skipped(name, check, subject) is None
+        for rule in check.rules
+    }
+    for entry in subject.options.accepted:
+        if (entry.code, entry.path, entry.symbol) not in made and entry.code in ran:
+            yield _stale_finding(entry)
+
+
+def _stale_finding(entry: Accepted) -> Finding:
+    message = f"nothing to accept: no `{entry.code}` for `{entry.symbol}`"
+    return Finding(entry.path, 0, 0, Severity.ERROR, STALE.code, message, entry.symbol, STALE.mend)

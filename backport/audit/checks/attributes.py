@@ -1,0 +1,87 @@
+"""Attributes that are read on an object or class which nothing ever gives them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from backport.audit import tolerance
+from backport.audit.index import class_records
+from backport.audit.paths import is_test
+from backport.audit.resolve import Resolver
+from backport.audit.source import Site
+from backport.audit.subject import Check, Rule, Subject, finding
+from backport.audit.table import Table
+from backport.audit.terms import dotted, value_term
+from backport.audit.values import Sort, Type, Value, present
+from backport.core.outcomes import Finding
+
+UNKNOWN = Rule(
+    "unknown-attribute",
+    "an attribute is read that no class of the object's chain defines or assigns",
+    "carry the hunk that assigns it, or drop the read: the target may lack the feature",
+)
+
+_OBJECTS = (Sort.INSTANCE, Sort.CLASS, Sort.SUPER)
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Reads of attributes in one file that cannot be there."""
+    source = subject.file.source
+    for site in source.attributes:
+        node = site.node
+        if site.guard & _QUIET or source.is_excused(node):
+            continue
+        owner = _owner(subject, node, site)
+        if owner is not None:
+            message = f"`{owner.name}` has no attribute `{node.attr}`"
+            yield finding(source.path, node, UNKNOWN, message, f"{owner.name}.{node.attr}")
+
+
+CHECK = Check(check, (UNKNOWN,))
+
+_QUIET = tolerance.ATTRIBUTES | tolerance.VERSION | tolerance.TYPING
+
+
+def _owner(subject: Subject, node: ast.Attribute, site: Site[Any]) -> Value | None:
+    """The class that lacks the attribute; None where some alternative may have it."""
+    found: Type = present(subject.file.type_of(node.value, site.scope))
+    if not found or any(value.sort not in _OBJECTS for value in found):
+        return None
+    if site.scope.is_narrowed(dotted(value_term(node.value))):
+        return None
+    given = [subject.resolver.attribute(value, node.attr) for value in found]
+    if any(given):
+        return None
+    if any(values is not None for values in given):
+        dropped = all(_is_dropped(subject, value, node.attr) for value in found)
+        return found[0] if dropped else None
+    in_tests = is_test(subject.file.source.path)
+    return None if subject.table.is_loose(node.attr, in_tests=in_tests) else found[0]
+
+
+def _is_dropped(subject: Subject, value: Value, name: str) -> bool:
+    """True where the class gave the attribute itself before, and gives it no more: that other
+    code gives it to objects of any class is then no excuse, unless the stack makes it do so."""
+    if subject.before is None or value.sort is not Sort.INSTANCE:
+        return False
+    if not any(
+        cls.path in subject.touched for cls in subject.resolver.classes.chain(value).classes
+    ):
+        return False
+    records = (subject.table.record(path) for path in subject.touched)
+    if any(record is not None and name in record.loose for record in records):
+        return False
+    return subject.resolver.classes.lacks(value, name) and _had(subject.before, value, name)
+
+
+def _had(before: Table, value: Value, name: str) -> bool:
+    """True where the class of that name had the attribute in the pristine tree."""
+    resolver = Resolver(before)
+    record = before.record(value.path)
+    for qualified, cls in class_records(record.names) if record is not None else ():
+        if qualified == value.name:
+            own = Value(Sort.INSTANCE, value.path, qualified, cls.line, cls=cls)
+            return not resolver.classes.lacks(own, name)
+    return False

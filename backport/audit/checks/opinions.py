@@ -1,0 +1,105 @@
+"""Second opinions of other tools, as children: ruff where it is installed, ty when asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from backport.audit.subject import Check, Rule, Subject
+from backport.core.outcomes import Finding, Severity
+from backport.core.trees import EXECUTABLE, REGULAR
+
+RUFF = Rule(
+    "ruff",
+    "ruff finds a name undefined, defined twice or used too early",
+    "see what the rule of that number says (`ruff rule F821`)",
+)
+TY = Rule(
+    "ty",
+    "ty finds a type error that the pristine tree does not have",
+    "compare the types on the target with those that the hunk expects",
+)
+
+_SELECTED = "F502,F601,F701,F702,F704,F706,F707,F811,F821,F822,F823"
+_LINE = re.compile(r"^(.+?):(\d+):(\d+): (\w+)\[([\w-]+)\] (.*)$")
+_LIMIT = 120
+
+
+def ruff(subject: Subject) -> Iterator[Finding]:
+    """What ruff says about the touched files."""
+    command = ["check", "--isolated", "--no-cache", "--exit-zero", "--output-format", "json"]
+    with _written(subject, subject.touched) as folder:
+        text = _run("ruff", [*command, "--select", _SELECTED, "."], folder)
+        for item in json.loads(text or "[]"):
+            path = Path(item["filename"]).resolve().relative_to(Path(folder).resolve()).as_posix()
+            place, code = item["location"], item["code"] or "syntax"
+            if code != "syntax" and item["code"]:
+                message = f"{item['message']} ({code})"
+                yield _finding(path, place["row"], place["column"], RUFF, message)
+
+
+def ty(subject: Subject) -> Iterator[Finding]:
+    """What ty says about the touched files, with the whole tree to resolve imports in."""
+    every = [path for path in subject.table.everything if path.endswith(".py")]
+    touched = [path for path in sorted(subject.touched) if path.endswith(".py")]
+    with _written(subject, every) as folder:
+        present = [path for path in touched if (Path(folder) / path).is_file()]
+        command = ["check", "--exit-zero", "--output-format", "concise", *present]
+        for line in (_run("ty", command, folder) if present else "").splitlines():
+            match = _LINE.match(line)
+            if match and match[4] == "error":
+                message = f"{match[6]} ({match[5]})"
+                yield _finding(match[1], int(match[2]), int(match[3]), TY, message)
+
+
+def _needs(tool: str) -> object:
+    def needs(subject: Subject) -> str:
+        if _found(tool) is None:
+            return f"{tool} is not installed"
+        return "" if subject.touched else "nothing is changed"
+
+    return needs
+
+
+RUFF_CHECK = Check(ruff, (RUFF,), per_file=False, needs=_needs("ruff"))  # type: ignore[arg-type]
+TY_CHECK = Check(ty, (TY,), per_file=False, needs=_needs("ty"), optional=True)  # type: ignore[arg-type]
+
+
+def _found(tool: str) -> str | None:
+    """The tool on the path, or beside the Python that runs this."""
+    return shutil.which(tool) or shutil.which(tool, path=str(Path(sys.executable).parent))
+
+
+def _run(tool: str, arguments: list[str], folder: str) -> str:
+    """The standard output of a tool; empty where it fails, which is no finding."""
+    try:
+        done = subprocess.run(
+            [_found(tool) or tool, *arguments],
+            cwd=folder, capture_output=True, timeout=_LIMIT, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace") if not done.returncode else ""
+
+
+class _written(tempfile.TemporaryDirectory):  # type: ignore[type-arg]  # noqa: N801
+    """A folder with these files of the tree, while it is needed."""
+
+    def __init__(self, subject: Subject, paths: Iterable[str]) -> None:
+        super().__init__(prefix="audit-")
+        for path in paths:
+            entry = subject.entry(path) if path.endswith(".py") else None
+            if entry is not None and entry.mode in (REGULAR, EXECUTABLE):
+                file = Path(self.name) / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(entry.data)
+
+
+def _finding(path: str, line: int, column: int, rule: Rule, message: str) -> Finding:
+    return Finding(path, line, column, Severity.ERROR, rule.code, message, message, rule.mend)

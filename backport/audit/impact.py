@@ -1,0 +1,159 @@
+"""What a stack's changes may hurt elsewhere: names taken away, signatures made narrower.
+
+What only adds is harmless to files that are not touched, so most stacks have few
+neighbours to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+
+from backport.audit.index import class_records
+from backport.audit.paths import is_test
+from backport.audit.records import (
+    EITHER,
+    KEYWORD,
+    KEYWORDS,
+    POSITIONAL,
+    VARIADIC,
+    Binding,
+    Class,
+    Function,
+    Record,
+)
+from backport.audit.table import Table
+
+_FAMILIAR = 40
+"""A word that more files mention is a word of the language: only importers are looked at."""
+
+_MOST = 60
+"""So many neighbours are looked at, those that import what changed first."""
+
+
+def neighbours(before: Table, after: Table, touched: Iterable[str]) -> list[str]:
+    """The untouched files that the changes may have broken."""
+    changed = {path for path in touched if path.endswith(".py")}
+    scores: dict[str, int] = {}
+    for path in changed:
+        names = set(_harmed(before.record(path), after.record(path)))
+        if after.record(path) is None:
+            names.add(_stem(path))
+        for name in names:
+            found = [other for other in after.mentioning(name) if other not in changed]
+            for other in found:
+                near = _imports(after, other, path, name)
+                if near or len(found) <= _FAMILIAR:
+                    score = 2 * near + (not is_test(other))
+                    scores[other] = max(score, scores.get(other, 0))
+    return sorted(scores, key=lambda other: (-scores[other], other))[:_MOST]
+
+
+Gain = tuple[str, str, str]
+"""A class, a method of it, and a parameter that the method gained."""
+
+
+def gained_parameters(before: Record | None, after: Record | None) -> Iterator[Gain]:
+    """Every parameter that a method of both records gained."""
+    old = _classes(before)
+    for name, cls in _classes(after).items():
+        if name not in old:
+            continue
+        for method, function in _functions(cls):
+            earlier = dict(_functions(old[name])).get(method)
+            known = {p.name for p in earlier.parameters} if earlier is not None else None
+            if known is not None:
+                yield from ((name, method, p) for p in _named(function) if p not in known)
+
+
+def narrowed(old: Function, new: Function) -> bool:
+    """True where some call that fitted the old signature may not fit the new one."""
+    if any(a != b for a, b in zip(old[4:7], new[4:7], strict=True)):
+        return True  # the decorators, `async`, or the number of returned values
+    kinds = {p.kind for p in new.parameters}
+    lost = {p.kind for p in old.parameters} & {VARIADIC, KEYWORDS} - kinds
+    required = {p.name for p in new.parameters if _is_required(p.kind, p.default)}
+    were_required = {p.name for p in old.parameters if _is_required(p.kind, p.default)}
+    gone = set(_named(old)) - set(_named(new)) if KEYWORDS not in kinds else set()
+    return bool(lost or gone or required - were_required) or _reordered(old, new)
+
+
+def _reordered(old: Function, new: Function) -> bool:
+    places = [[p.name for p in f.parameters if p.kind in (POSITIONAL, EITHER)] for f in (old, new)]
+    return any(was is not None and was != now for was, now in zip_longest(*places))
+
+
+def _is_required(kind: int, default: str | None) -> bool:
+    return kind in (POSITIONAL, EITHER, KEYWORD) and default is None
+
+
+def _named(function: Function) -> list[str]:
+    return [p.name for p in function.parameters if p.kind in (EITHER, KEYWORD)]
+
+
+def _harmed(old: Record | None, new: Record | None) -> Iterator[str]:
+    """The names by which other files may notice what a file no longer offers."""
+    if old is None:
+        return
+    names = new.names if new is not None else {}
+    served = set(new.served or ()) if new is not None else set[str]()
+    yield from (name for name in old.served or () if name not in served)
+    for name, bindings in old.names.items():
+        gone = name not in names and name not in served
+        if gone or (name in names and _is_narrower(bindings, names[name])):
+            yield name
+    ours, theirs = _classes(old), _classes(new)
+    for qualified, cls in ours.items():
+        yield from _harmed_class(qualified, cls, theirs.get(qualified))
+    kept = {(r.role, r.op, r.schema) for r in new.registrations} if new is not None else set()
+    yield from (r.op for r in old.registrations if (r.role, r.op, r.schema) not in kept)
+
+
+def _harmed_class(qualified: str, old: Class, new: Class | None) -> Iterator[str]:
+    name = qualified.rpartition(".")[2]
+    if new is None:
+        yield name
+        return
+    if old.bases != new.bases or [f[:3] for f in old.fields] != [f[:3] for f in new.fields]:
+        yield name
+    have = {*new.members, *new.attributes}
+    yield from (attribute for attribute in (*old.members, *old.attributes) if attribute not in have)
+    for member, bindings in old.members.items():
+        if member in new.members and _is_narrower(bindings, new.members[member]):
+            yield name if member in ("__init__", "__new__", "__call__", "forward") else member
+            yield member
+
+
+def _is_narrower(old: tuple[Binding, ...], new: tuple[Binding, ...]) -> bool:
+    before = [b.function for b in old if b.function is not None]
+    after = [b.function for b in new if b.function is not None]
+    if not before:
+        return False
+    return not after or narrowed(before[-1], after[-1])
+
+
+def _classes(record: Record | None) -> dict[str, Class]:
+    return dict(class_records(record.names)) if record is not None else {}
+
+
+def _functions(cls: Class) -> Iterator[tuple[str, Function]]:
+    for name, bindings in cls.members.items():
+        yield from ((name, b.function) for b in bindings if b.function is not None)
+
+
+def _stem(path: str) -> str:
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    return parts[-1]
+
+
+def _imports(table: Table, importer: str, path: str, name: str) -> bool:
+    """True where a file imports the changed one, or the name from wherever it is re-exported."""
+    record = table.record(importer)
+    for level, module, symbols in record.imports if record is not None else ():
+        if name in symbols or module.endswith(f".{name}"):
+            return True
+        if module.rpartition(".")[2] == _stem(path) or _stem(path) in symbols:
+            return True
+        if level and table.modules.find(importer, level, module).path == path:
+            return True
+    return False

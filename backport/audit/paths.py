@@ -1,0 +1,16 @@
+"""What a path says about the file: test code may do what other code may not."""
+
+from __future__ import annotations
+
+_FOLDERS = frozenset({"test", "tests", "testing", "unittests"})
+
+
+def is_test(path: str) -> bool:
+    """True for a file of tests or one that only tests use."""
+    *folders, name = path.split("/")
+    return (
+        not _FOLDERS.isdisjoint(folders)
+        or name.startswith("test_")
+        or name.endswith("_test.py")
+        or name == "conftest.py"
+    )

@@ -1,0 +1,46 @@
+"""A file read closely: its scopes, and every place where a name, attribute or call stands."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+from backport.audit.scopes import Scope
+
+N = TypeVar("N", bound=ast.AST)
+
+
+class Site(NamedTuple, Generic[N]):
+    """A node with the scope it stands in and its guards (see `tolerance`).
+
+    `statement` is the line of the statement around it, `loop` the first line of the
+    outermost loop of its scope around it, or 0.
+    """
+
+    node: N
+    scope: Scope
+    guard: int
+    statement: int
+    loop: int
+
+
+@dataclass(slots=True)
+class Source:
+    """One file's tree, scopes and sites; `excused` are the lines whose author tells type
+    checkers and linters to look away."""
+
+    path: str
+    tree: ast.Module
+    scope: Scope
+    scopes: dict[ast.AST, Scope]
+    excused: frozenset[int]
+    names: list[Site[ast.Name]] = field(default_factory=list)
+    attributes: list[Site[ast.Attribute]] = field(default_factory=list)
+    calls: list[Site[ast.Call]] = field(default_factory=list)
+    imports: list[Site[ast.Import | ast.ImportFrom]] = field(default_factory=list)
+    unpackings: list[Site[ast.Assign]] = field(default_factory=list)
+
+    def is_excused(self, node: ast.AST) -> bool:
+        first = getattr(node, "lineno", 0)
+        return first in self.excused or getattr(node, "end_lineno", first) in self.excused

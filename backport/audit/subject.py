@@ -1,0 +1,135 @@
+"""What a check is given, and what it says about itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from backport.audit.ignored import Ignored
+from backport.audit.reader import parse
+from backport.audit.resolve import Resolver
+from backport.audit.scoping import Places
+from backport.audit.table import Table
+from backport.core.outcomes import Finding, Severity
+from backport.core.trees import EXECUTABLE, REGULAR, Entry
+
+Version = tuple[int, int]
+
+
+class Rule(NamedTuple):
+    """What a code means, in one line, and how the fault is mended."""
+
+    code: str
+    text: str
+    mend: str
+
+
+class Accepted(NamedTuple):
+    """A finding that a person has looked at and lets stand."""
+
+    code: str
+    path: str
+    symbol: str
+    reason: str
+
+
+class Commit(NamedTuple):
+    """A commit of the source's history, with its whole message."""
+
+    commit: str
+    subject: str
+    body: str
+
+
+class Landing(NamedTuple):
+    """Where a hunk came to lie: the text after its `@@`, and the line it starts at now."""
+
+    path: str
+    section: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to audit, and what the caller knows that the tree does not say.
+
+    `minimum` is the oldest Python to support (None: what the tree's own pyproject asks
+    for). `dropped` names what dropped hunks would have defined. `carried` are the commits
+    of the stack and `history` the source's later ones, None where it is not at hand.
+    `checks` names the checks to run (None: all that need nothing extra).
+    """
+
+    cache: Path | None = None
+    processes: int | None = None
+    minimum: Version | None = None
+    accepted: tuple[Accepted, ...] = ()
+    requires: Mapping[str, str] = field(default_factory=dict)
+    checks: frozenset[str] | None = None
+    dropped: frozenset[str] = frozenset()
+    carried: tuple[Commit, ...] = ()
+    history: tuple[Commit, ...] | None = None
+    landings: tuple[Landing, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A tree under audit, and one file of it read closely (None: the tree as a whole).
+
+    `touched` are the paths that the stack changes; `before` is the table of the pristine
+    tree where this is the patched one.
+    """
+
+    table: Table
+    resolver: Resolver
+    entry: Callable[[str], Entry | None]
+    options: Options
+    minimum: Version | None
+    touched: frozenset[str]
+    ignored: Ignored = field(default_factory=lambda: Ignored(()))
+    before: Table | None = None
+    reading: Places | None = None
+
+    @property
+    def file(self) -> Places:
+        """The file that a check of files reads."""
+        if self.reading is None:
+            raise TypeError("the tree as a whole is under audit, not one file")
+        return self.reading
+
+    def read(self, path: str) -> Places | None:
+        """Another file of the tree, read closely; None where there is no such source."""
+        entry = self.entry(path)
+        if entry is None or entry.mode not in (REGULAR, EXECUTABLE):
+            return None
+        source = parse(path, entry.data)
+        return Places(self.resolver, source) if source is not None else None
+
+
+Run = Callable[[Subject], Iterator[Finding]]
+
+
+class Check(NamedTuple):
+    """A check: what it runs, whether once per file or once per tree, and its rules.
+
+    `needs` says why it cannot run on a subject, the empty string where it can. One that is
+    not `compared` speaks of the stack, whatever the pristine tree is like.
+    """
+
+    run: Run
+    rules: tuple[Rule, ...]
+    per_file: bool = True
+    needs: Callable[[Subject], str] = lambda _: ""
+    optional: bool = False
+    compared: bool = True
+
+
+def finding(
+    path: str, node: ast.AST | None, rule: Rule, message: str, symbol: str, *, warns: bool = False
+) -> Finding:
+    """A finding at a node of a file (None: in the file as a whole)."""
+    line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1
+    severity = Severity.WARNING if warns else Severity.ERROR
+    return Finding(path, line, column, severity, rule.code, message, symbol, rule.mend)

@@ -1,0 +1,241 @@
+"""Attributes: reads of what no class of the chain gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.audit.builders import said
+
+BASE = {
+    "pkg/__init__.py": "",
+    "pkg/base.py": """
+        import torch.nn as nn
+
+
+        class Layer(nn.Module):
+            kind = "layer"
+
+            def __init__(self, size: int):
+                super().__init__()
+                self.size = size
+                self.register_buffer("scales", None)
+
+            def forward(self, x):
+                return x
+
+            @property
+            def twice(self) -> int:
+                return 2 * self.size
+
+
+        class Attention(Layer):
+            def __init__(self):
+                super().__init__(1)
+                self.rank = 2
+        """,
+    "pkg/config.py": """
+        from dataclasses import dataclass, field
+        from enum import Enum
+
+
+        @dataclass
+        class Config:
+            size: int = 1
+            names: list[str] = field(default_factory=list)
+
+
+        class Mode(Enum):
+            FAST = 1
+            SLOW = 2
+        """,
+    "pkg/open.py": """
+        from elsewhere import Unknown
+
+
+        class Far(Unknown):
+            pass
+
+
+        class Hook:
+            def __getattr__(self, name):
+                return 1
+
+
+        class Bag:
+            def __init__(self, **kwargs):
+                for name, value in kwargs.items():
+                    setattr(self, name, value)
+        """,
+}
+
+HEAD = """\
+from pkg.base import Attention, Layer
+from pkg.config import Config, Mode
+from pkg.open import Bag, Far, Hook
+
+
+class Mine(Layer):
+    def __init__(self, config: Config):
+        super().__init__(1)
+        self.child = Attention()
+        self.config = config
+        self.layers = [Layer(1)]
+
+    def own(self):
+        return 1
+
+"""
+FIRST = HEAD.count("\n") + 1
+
+FAULTS = {
+    "on self, never assigned": (
+        "    def f(self):\n        return self._fused_possible\n",
+        f"{FIRST + 1} unknown-attribute Mine._fused_possible",
+    ),
+    "a method on self": (
+        "    def f(self):\n        return self.owns()\n",
+        f"{FIRST + 1} unknown-attribute Mine.owns",
+    ),
+    "on a child": (
+        "    def f(self):\n        return self.child.hisparse_cache\n",
+        f"{FIRST + 1} unknown-attribute Attention.hisparse_cache",
+    ),
+    "on a child through a local name": (
+        "    def f(self):\n        attn = self.child\n        return attn.hisparse_cache\n",
+        f"{FIRST + 2} unknown-attribute Attention.hisparse_cache",
+    ),
+    "on an annotated parameter": (
+        "    def f(self, c: Config | None):\n        return c.rope\n",
+        f"{FIRST + 1} unknown-attribute Config.rope",
+    ),
+    "on a parameter that was stored": (
+        "    def f(self):\n        return self.config.rope\n",
+        f"{FIRST + 1} unknown-attribute Config.rope",
+    ),
+    "on an element of a list": (
+        "    def f(self, cs: list[Config]):\n        return [c.rope for c in cs]\n",
+        f"{FIRST + 1} unknown-attribute Config.rope",
+    ),
+    "on an enum": (
+        "    def f(self):\n        return Mode.FASTER\n",
+        f"{FIRST + 1} unknown-attribute Mode.FASTER",
+    ),
+    "on a class": (
+        "    def f(self):\n        return Config.from_file()\n",
+        f"{FIRST + 1} unknown-attribute Config.from_file",
+    ),
+    "through super()": (
+        "    def f(self):\n        return super().prepare()\n",
+        f"{FIRST + 1} unknown-attribute Mine.prepare",
+    ),
+    "on a constructed object": (
+        "    def f(self):\n        return Config().rope\n",
+        f"{FIRST + 1} unknown-attribute Config.rope",
+    ),
+}
+
+SOUND = {
+    "of the class, its bases and torch": (
+        "    def f(self):\n        return self.own(), self.size, self.kind, self.twice, "
+        "self.training, self.state_dict()\n"
+    ),
+    "registered by name": "    def f(self):\n        return self.scales\n",
+    "of a child, its bases and torch": (
+        "    def f(self):\n        return self.child.rank, self.child.size, self.child.eval()\n"
+    ),
+    "of a dataclass and an enum": (
+        "    def f(self):\n        return self.config.names, Mode.FAST.value, Mode['FAST'].name\n"
+    ),
+    "where the chain leaves the tree": "    def f(self, x: Far):\n        return x.anything\n",
+    "where a hook answers": "    def f(self, x: Hook):\n        return x.anything\n",
+    "where names are computed": "    def f(self, x: Bag):\n        return x.anything\n",
+    "guarded by hasattr": (
+        "    def f(self):\n        if hasattr(self, 'maybe'):\n            return self.maybe\n"
+    ),
+    "asked for by getattr elsewhere": (
+        "    def f(self):\n        x = getattr(self.child, 'later', None)\n"
+        "        return x and self.child.later\n"
+    ),
+    "after isinstance": (
+        "    def f(self, x: Layer):\n        if isinstance(x, Attention):\n"
+        "            return x.rope\n"
+    ),
+    "of a subclass that a mixin is made for": (
+        "    def f(self):\n        return self.given\n\n\nclass Child(Mine):\n    given = 1\n"
+    ),
+    "given from outside": (
+        "    def f(self):\n        return self.child.tag\n\n\ndef tag(layer):\n    layer.tag = 1\n"
+    ),
+    "expected to be missing": (
+        "    def f(self):\n        try:\n            return self.gone\n"
+        "        except AttributeError:\n            return None\n"
+    ),
+    "on a line that tells type checkers to look away": (
+        "    def f(self):\n        return self.child.gone  # type: ignore[attr-defined]\n"
+    ),
+    "of a name that is two things": (
+        "    def f(self, flag):\n        x = Config() if flag else unknown()\n"
+        "        return x.rope\n\n\ndef unknown():\n    return object()\n"
+    ),
+    "set by a nested function": (
+        "    def f(self):\n        def g():\n            self.late = 1\n\n        g()\n"
+        "        return self.late\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), FAULTS.values(), ids=FAULTS.keys())
+def test_fault(text: str, expected: str) -> None:
+    assert said(BASE, {"pkg/new.py": HEAD + text}) == [f"pkg/new.py:{expected}"]
+
+
+@pytest.mark.parametrize("text", SOUND.values(), ids=SOUND.keys())
+def test_silence(text: str) -> None:
+    assert said(BASE, {"pkg/new.py": HEAD + text}) == []
+
+
+def test_a_rename_leaves_users_behind_in_and_out_of_the_file() -> None:
+    layer = """
+        class L:
+            def __init__(self):
+                self.{0} = 2
+
+            def forward(self, x):
+                return x * self.{0}
+
+            def old_forward(self, x):
+                return x + self.scale
+        """
+    base = {
+        "layer.py": layer.format("scale"),
+        "dump.py": "from layer import L\n\n\ndef dump(l: L):\n    return l.scale\n",
+    }
+    assert said(base, {"layer.py": layer.format("_scale")}) == [
+        "dump.py:5 unknown-attribute L.scale",
+        "layer.py:10 unknown-attribute L.scale",
+    ]
+
+
+def test_a_dropped_assignment_is_missed_although_others_assign_that_name() -> None:
+    base = {
+        "a.py": "class A:\n    def __init__(self):\n        self.w = 1\n        self.b = 2\n\n"
+        "    def f(self):\n        return self.w + self.b\n",
+        "b.py": "def tag(layer):\n    layer.w = 1\n",
+    }
+    change = {"a.py": base["a.py"].replace("        self.w = 1\n", "")}
+    assert said(base, change) == ["a.py:6 unknown-attribute A.w"]
+
+
+def test_the_amd_copy_of_a_class_is_another_class() -> None:
+    text = "class Attn:\n    def __init__(self):\n        self.{} = 1\n"
+    base = {
+        "nv/__init__.py": "",
+        "nv/attn.py": text.format("plan"),
+        "amd/__init__.py": "",
+        "amd/attn.py": text.format("page"),
+    }
+    use = "from {}.attn import Attn\n\n\ndef f(a: Attn):\n    return a.page\n"
+    assert said(base, {"amd/use.py": use.format("amd")}) == []
+    assert said(base, {"nv/use.py": use.format("nv")}) == [
+        "nv/use.py:5 unknown-attribute Attn.page"
+    ]

@@ -1,0 +1,270 @@
+"""Calls: arguments against what the target defines."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.audit.builders import said
+
+BASE = {
+    "pkg/__init__.py": "",
+    "pkg/ops.py": """
+        from functools import cache, wraps
+
+        import triton
+
+
+        def gather(a, b, *, scale=1.0):
+            return a, b
+
+
+        def strict(a, /, b):
+            return a
+
+
+        def anything(*args, **kwargs):
+            return args
+
+
+        @cache
+        def cached(a):
+            return a
+
+
+        def timed(f):
+            @wraps(f)
+            def inner(*args, **kwargs):
+                return f(*args, **kwargs)
+
+            return inner
+
+
+        @timed
+        def wrapped(a):
+            return a
+
+
+        @triton.jit
+        def kernel(out, seq_lens, BLOCK):
+            pass
+        """,
+    "pkg/layers.py": """
+        from abc import ABC, abstractmethod
+        from dataclasses import dataclass, field, KW_ONLY
+        from typing import ClassVar, NamedTuple
+
+        import torch.nn as nn
+
+
+        def register(name):
+            def decorator(cls):
+                return cls
+
+            return decorator
+
+
+        class Base(nn.Module):
+            def __init__(self, size, *, prefix=""):
+                super().__init__()
+
+            def forward(self, x, positions=None):
+                return x
+
+            def prepare(self, q, kv):
+                return q, kv
+
+
+        @register("layer")
+        class Layer(Base):
+            pass
+
+
+        class Wide(Base):
+            def forward(self, x, positions=None, extra=None):
+                return x
+
+
+        @dataclass
+        class Meta:
+            kind: ClassVar[str] = "meta"
+            size: int
+            names: list = field(default_factory=list)
+            total: int = field(default=0, init=False)
+            _: KW_ONLY
+            scale: float = 1.0
+
+
+        class Pair(NamedTuple):
+            a: int
+            b: int = 0
+
+
+        class Plain:
+            pass
+        """,
+}
+
+HEAD = """\
+from pkg.layers import Base, Layer, Meta, Pair, Plain
+from pkg.ops import anything, cached, gather, kernel, strict, wrapped
+
+
+class Mine(Base):
+    def __init__(self):
+        super().__init__(1)
+        self.child = Layer(2)
+
+"""
+FIRST = HEAD.count("\n") + 1
+
+FAULTS = {
+    "an argument left out": ("gather(1)", "missing-argument gather(b)"),
+    "a keyword that is not taken": (
+        "gather(1, 2, positions=3)",
+        "unexpected-keyword gather(positions)",
+    ),
+    "too many by place": ("gather(1, 2, 3)", "too-many-arguments gather()"),
+    "one by place and by keyword": ("gather(1, 2, a=3)", "repeated-argument gather(a)"),
+    "a keyword for a positional-only parameter": (
+        "strict(b=1, a=2)",
+        "missing-argument strict(a)",
+    ),
+    "a known decorator keeps the signature": ("cached(1, 2)", "too-many-arguments cached()"),
+    "a keyword beside **": ("gather(1, 2, x=1, **{})", "unexpected-keyword gather(x)"),
+    "a constructor": ("Layer(1, rank=2)", "unexpected-keyword Layer(rank)"),
+    "a constructor of a class without one": ("Plain(1)", "too-many-arguments Plain()"),
+    "a dataclass": ("Meta(1, rope=2)", "unexpected-keyword Meta(rope)"),
+    "a dataclass field that is not for the constructor": (
+        "Meta(1, total=2)",
+        "unexpected-keyword Meta(total)",
+    ),
+    "a keyword-only dataclass field by place": ("Meta(1, [], 2.0)", "too-many-arguments Meta()"),
+    "a named tuple": ("Pair(1, c=2)", "unexpected-keyword Pair(c)"),
+    "a method of a child": (
+        "self.child.prepare(1)",
+        "missing-argument Base.prepare(kv)",
+    ),
+    "a child that is called": (
+        "self.child(1, mask=2)",
+        "unexpected-keyword Layer(mask)",
+    ),
+    "a launch without an argument": (
+        "kernel[(1,)](1, BLOCK=2)",
+        "missing-argument kernel(seq_lens)",
+    ),
+    "a launch with a keyword too many": (
+        "kernel[(1,)](1, 2, BLOCK=2, num_warps=4, HAS_START=1)",
+        "unexpected-keyword kernel(HAS_START)",
+    ),
+}
+
+SOUND = {
+    "all that fits": "gather(1, b=2, scale=3), strict(1, 2), cached(1), Layer(1, prefix='')",
+    "what takes anything": "anything(1, 2, x=3)",
+    "unpacked arguments": "gather(*args), gather(**kwargs), gather(*args, **kwargs)",
+    "what a decorator may change": "wrapped(1, 2, 3)",
+    "fields with defaults": "Meta(1), Meta(1, [], scale=2.0), Pair(1), Pair(1, 2)",
+    "launch options": "kernel[(1,)](1, 2, 3, num_warps=4, num_stages=2, waves_per_eu=1)",
+    "a child that is called": "self.child(1, positions=2)",
+    "what an override takes": "base.forward(1, extra=2)",
+    "other projects": "torch.empty(1, nonsense=2)",
+}
+
+
+def call(text: str) -> str:
+    return f"{HEAD}    def f(self, base: Base, args=(), kwargs={{}}):\n        return {text}\n"
+
+
+@pytest.mark.parametrize(("text", "expected"), FAULTS.values(), ids=FAULTS.keys())
+def test_fault(text: str, expected: str) -> None:
+    found = said(BASE, {"pkg/new.py": call(text)})
+    assert f"pkg/new.py:{FIRST + 1} {expected}" in found
+    assert {line.split()[0] for line in found} == {f"pkg/new.py:{FIRST + 1}"}
+
+
+@pytest.mark.parametrize("text", SOUND.values(), ids=SOUND.keys())
+def test_silence(text: str) -> None:
+    checks = frozenset({"calls"})
+    assert said(BASE, {"pkg/new.py": call(text)}, checks=checks) == []
+
+
+def test_super_init_of_a_class_and_of_torch() -> None:
+    text = """
+        from pkg.layers import Base
+        import torch.nn as nn
+
+
+        class A(Base):
+            def __init__(self):
+                super().__init__(1, rank=2)
+
+
+        class B(nn.Module):
+            def __init__(self):
+                super().__init__(1)
+        """
+    assert said(BASE, {"pkg/new.py": text}) == [
+        "pkg/new.py:8 unexpected-keyword A.super().__init__(rank)",
+        "pkg/new.py:13 too-many-arguments B.super().__init__()",
+    ]
+
+
+def test_super_in_a_class_of_several_bases_may_be_another() -> None:
+    text = """
+        class A:
+            def __init__(self):
+                super().__init__(mark=1)
+
+
+        class B:
+            def __init__(self, mark):
+                pass
+
+
+        class C(A, B):
+            pass
+        """
+    assert said(BASE, {"pkg/new.py": text}) == []
+
+
+def test_a_type_error_that_is_expected() -> None:
+    text = (
+        "import pytest\n\nfrom pkg.ops import gather\n\n\ndef test_it():\n"
+        "    with pytest.raises(TypeError):\n        gather()\n"
+    )
+    assert said(BASE, {"tests/test_new.py": text}) == []
+
+
+def test_cls_makes_whatever_the_method_is_called_on() -> None:
+    text = """
+        class A:
+            def __init__(self, a):
+                pass
+
+            @classmethod
+            def make(cls):
+                return cls(1, 2)
+
+
+        class B(A):
+            def __init__(self, a, b):
+                pass
+        """
+    assert said(BASE, {"pkg/new.py": text}) == []
+
+
+def test_results_that_do_not_unpack() -> None:
+    text = (
+        "from pkg.ops import gather\n\n\ndef f():\n    a, b, c = gather(1, 2)\n    return a, b, c\n"
+    )
+    assert said(BASE, {"pkg/new.py": text}) == ["pkg/new.py:5 unpack-mismatch gather"]
+    text = "from pkg.ops import gather\n\n\ndef f():\n    a, *b = gather(1, 2)\n    return a, b\n"
+    assert said(BASE, {"pkg/new.py": text}) == []
+
+
+def test_a_signature_that_the_stack_makes_narrower_breaks_its_callers() -> None:
+    base = BASE | {"pkg/use.py": "from pkg.ops import gather\n\nX = gather(1, 2, scale=3)\n"}
+    change = {"pkg/ops.py": base["pkg/ops.py"].replace("*, scale=1.0", "*, factor=1.0")}
+    assert said(base, change) == ["pkg/use.py:3 unexpected-keyword gather(scale)"]
+    change = {"pkg/ops.py": base["pkg/ops.py"].replace("*, scale=1.0", "*, scale=1.0, more=2")}
+    assert said(base, change) == []

@@ -1,0 +1,96 @@
+"""Fixtures: a test that is collected and fails when it is set up."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.audit.builders import said
+
+BASE = {
+    "tests/conftest.py": """
+        import pytest
+
+
+        @pytest.fixture
+        def top():
+            return 1
+
+
+        @pytest.fixture(name="renamed")
+        def make_renamed():
+            return 2
+        """,
+    "tests/kernels/conftest.py": "import pytest\n\n\n@pytest.fixture\ndef near():\n    return 1\n",
+    "tests/kernels/test_old.py": "def test_old(from_a_plugin):\n    assert from_a_plugin\n",
+}
+
+FAULTS = {
+    "a test": ("def test_it(default_cfg):\n    pass\n", "1 missing-fixture test_it(default_cfg)"),
+    "a method": (
+        "class TestIt:\n    def test_it(self, default_cfg):\n        pass\n",
+        "2 missing-fixture test_it(default_cfg)",
+    ),
+    "a fixture": (
+        "import pytest\n\n\n@pytest.fixture\ndef cfg(default_cfg):\n    return 1\n",
+        "5 missing-fixture cfg(default_cfg)",
+    ),
+    "beside parametrised arguments": (
+        (
+            "import pytest\n\n\n@pytest.mark.parametrize('a, b', [(1, 2)])\n"
+            "def test_it(a, b, default_cfg):\n    pass\n"
+        ),
+        "5 missing-fixture test_it(default_cfg)",
+    ),
+}
+
+SOUND = {
+    "fixtures of pytest and of conftests": (
+        "def test_it(tmp_path, monkeypatch, request, top, near, renamed):\n    pass\n"
+    ),
+    "a fixture of the file": (
+        "import pytest\n\n\n@pytest.fixture\ndef own():\n    return 1\n\n\n"
+        "def test_it(own):\n    pass\n"
+    ),
+    "an imported fixture": "from helpers import given\n\n\ndef test_it(given):\n    pass\n",
+    "parametrised arguments": (
+        "import pytest\n\n\n@pytest.mark.parametrize(['a', 'b'], [(1, 2)])\n"
+        "@pytest.mark.parametrize('c', [1])\ndef test_it(a, b, c):\n    pass\n"
+    ),
+    "a parametrised class": (
+        "import pytest\n\n\n@pytest.mark.parametrize('a', [1])\nclass TestIt:\n"
+        "    def test_it(self, a):\n        pass\n"
+    ),
+    "arguments with defaults": "def test_it(x=1):\n    pass\n",
+    "arguments that another decorator gives": (
+        "from unittest import mock\n\n\n@mock.patch('a.b')\ndef test_it(patched):\n    pass\n"
+    ),
+    "helpers of tests": "def helper(x):\n    return x\n\n\ndef test_it():\n    helper(1)\n",
+    "a fixture of a plug-in, as other tests show": "def test_it(from_a_plugin):\n    pass\n",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), FAULTS.values(), ids=FAULTS.keys())
+def test_fault(text: str, expected: str) -> None:
+    path = "tests/kernels/test_new.py"
+    assert said(BASE, {path: text}) == [f"{path}:{expected}"]
+
+
+@pytest.mark.parametrize("text", SOUND.values(), ids=SOUND.keys())
+def test_silence(text: str) -> None:
+    checks = frozenset({"fixtures"})
+    assert said(BASE, {"tests/kernels/test_new.py": text}, checks=checks) == []
+
+
+def test_a_fixture_beside_is_not_seen_from_above() -> None:
+    assert said(BASE, {"tests/test_top.py": "def test_it(near):\n    pass\n"}) == []
+    base = BASE | {"tests/kernels/conftest.py": ""}
+    assert said(base, {"tests/test_top.py": "def test_it(near):\n    pass\n"}) == [
+        "tests/test_top.py:1 missing-fixture test_it(near)"
+    ]
+
+
+def test_a_fixture_that_the_stack_removes() -> None:
+    base = BASE | {"tests/kernels/test_use.py": "def test_use(near):\n    assert near\n"}
+    assert said(base, {"tests/kernels/conftest.py": ""}) == [
+        "tests/kernels/test_use.py:1 missing-fixture test_use(near)"
+    ]

@@ -1,0 +1,56 @@
+"""Second opinions: ruff where it is installed, and only where the audit itself is silent."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from backport.audit.checks import opinions
+from backport.core.outcomes import Status
+from tests.audit.builders import results
+
+needs_ruff = pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
+
+
+@needs_ruff
+def test_ruff_adds_what_nothing_else_says() -> None:
+    change = {"a.py": "def f():\n    '%s %(x)s' % {'x': 1}\n    try:\n        pass\n    except:\n"
+"        pass\n"
+              "    else:\n        pass\n\n\nclass A:\n    return_ = 1\n\n\ndef g():\n"
+"    for g in []:\n"
+              "        pass\n    else:\n        del unknown\n"}  # fmt: skip
+    found = results({}, change)
+    assert found["ruff"].status is Status.FAILED
+    assert {f.code for f in found["ruff"].findings} == {"ruff"}
+
+
+@needs_ruff
+def test_ruff_does_not_repeat_what_the_audit_says() -> None:
+    found = results({}, {"a.py": "def f():\n    return gone\n"})
+    assert found["names"].status is Status.FAILED
+    assert found["ruff"].findings == ()
+
+
+@needs_ruff
+def test_ruff_is_compared_with_the_pristine_tree() -> None:
+    text = "def f():\n    del unknown\n"
+    assert results({"a.py": text}, {"a.py": f"# above\n{text}"})["ruff"].status is Status.PASSED
+
+
+def test_without_ruff_the_check_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opinions, "_found", lambda tool: None)
+    result = results({}, {"a.py": "x = 1\n"})["ruff"]
+    assert (result.status, result.note) == (Status.NOT_RUN, "ruff is not installed")
+
+
+def test_ty_runs_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = results({}, {"a.py": "x = 1\n"})["ty"]
+    assert (result.status, result.note) == (Status.NOT_RUN, "runs only when it is asked for")
+    said = "a.py:1:5: error[invalid-assignment] `str` is not assignable to `int`\n"
+    monkeypatch.setattr(opinions, "_found", lambda tool: tool)
+    monkeypatch.setattr(opinions, "_run", lambda tool, arguments, folder: said)
+    result = results({}, {"a.py": "x: int = ''\n"}, checks=frozenset({"ty"}))["ty"]
+    assert [f.message for f in result.findings] == [
+        "`str` is not assignable to `int` (invalid-assignment)"
+    ]
