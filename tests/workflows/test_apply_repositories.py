@@ -18,6 +18,15 @@ def result(repo: Repo) -> dict[str, bytes]:
     return repo.changed(BRANCH, "v1.0.0")
 
 
+def refused(world: World, shell: Shell, *more: str) -> str:
+    """The one line with which a run on this repository ends; nothing may have changed."""
+    done = shell(*world.words("apply", *more))
+    assert done.code == 3
+    assert done.out == ""
+    (line,) = done.problems
+    return line.removeprefix("backport: error: ")
+
+
 def clone(world: World, to: Path, *options: str) -> Repo:
     source = f"file://{world.repo.path}"
     subprocess.run(["git", "clone", "-q", *options, source, str(to)], check=True)
@@ -156,16 +165,38 @@ def test_replaced_objects_are_not_followed(world: World, shell: Shell) -> None:
     assert content == FUSED["engine/attention.py"]
 
 
+# ---------------------------------------------------------------- names of the base
+
+
+def test_a_tag_goes_before_a_branch_of_the_same_name(world: World, shell: Shell) -> None:
+    world.repo.commit("Later\n", {"engine/attention.py": b"other = 1\n"})
+    world.repo.git("branch", "v1.0.0")
+    assert shell(*world.words("apply")).code == 0
+    assert world.repo.git("rev-parse", f"{BRANCH}~1") == (
+        world.repo.git("rev-parse", "refs/tags/v1.0.0")
+    )
+
+
+@pytest.mark.parametrize("kind", ["annotated tag", "commit id", "short id", "branch"])
+def test_the_base_may_be_named_in_every_way_that_git_knows(
+    kind: str, world: World, shell: Shell
+) -> None:
+    commit = world.repo.git("rev-parse", "v1.0.0^{commit}")
+    world.repo.git("branch", "release", commit)
+    world.repo.git("tag", "-f", "-m", "Annotated", "v1.0.0", commit)
+    names = {"annotated tag": "v1.0.0", "commit id": commit, "short id": commit[:10]}
+    world.library.manifest("cache", base=names.get(kind, "release"))
+    assert shell(*world.words("apply")).code == 0
+    assert world.repo.git("rev-parse", f"{BRANCH}~1") == commit
+
+
+@pytest.mark.parametrize("base", ["v1.0.0:engine", "engine/ops.py", "v1 0", "-x", "v1.0.0^{tree}"])
+def test_a_base_that_names_no_commit_is_one_line(base: str, world: World, shell: Shell) -> None:
+    world.library.manifest("cache", base=base)
+    assert f"has no commit {base}; " in refused(world, shell)
+
+
 # ---------------------------------------------------------------- repositories that will not do
-
-
-def refused(world: World, shell: Shell, *more: str) -> str:
-    """The one line with which a run on this repository ends; nothing may have changed."""
-    done = shell(*world.words("apply", *more))
-    assert done.code == 3
-    assert done.out == ""
-    (line,) = done.problems
-    return line.removeprefix("backport: error: ")
 
 
 def test_a_folder_that_is_not_there(world: World, shell: Shell, tmp_path: Path) -> None:
