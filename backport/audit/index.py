@@ -58,7 +58,8 @@ class Postings:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.words.split("\n"))}
+        words = self.words.split("\n") if self.words else []
+        return {word: place for place, word in enumerate(words)}
 
     @cached_property
     def _starts(self) -> memoryview[int]:
