@@ -393,6 +393,18 @@ REFUSED = {
         b"diff --git a/f b/g\n--- a/f\n+++ b/g\n" + HUNK,
         (1, "two names in a header without rename or copy lines"),
     ),
+    "two names of other lengths and no rename": (
+        b"diff --git a/f b/longer\nold mode 100644\nnew mode 100755\n",
+        (1, "the names in this header cannot be told apart (no prefix?)"),
+    ),
+    "two names, one of them quoted, and no rename": (
+        b'diff --git a/f "b/\\303\\251"\nold mode 100644\nnew mode 100755\n',
+        (1, "two names in a header without rename or copy lines"),
+    ),
+    "broken quoting in the header": (
+        b'diff --git "a/f b/f\nold mode 100644\nnew mode 100755\n',
+        (1, "a quoted path is not closed or holds an unknown escape"),
+    ),
     "names that differ from the header's": (
         GIT + b"--- a/g\n+++ b/g\n" + HUNK,
         (1, CONTRADICTION),

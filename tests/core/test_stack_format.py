@@ -116,6 +116,12 @@ def test_the_digest_follows_content_and_order_alone() -> None:
     assert digest() != digest(one__patch=ONE + b"\n")
 
 
+def test_a_digest_tells_names_from_texts() -> None:
+    assert stack_digest([("a", b"bc")]) != stack_digest([("ab", b"c")])
+    assert stack_digest([("a", b""), ("b", b"")]) != stack_digest([("a", b"b\0000\0")])
+    assert stack_digest([("a", b"x")]) != stack_digest([("b", b"x")])
+
+
 SERIES = {
     "twice": ("one\ntwo\none\n", ["patches/s/series:3: one is listed twice (first in line 1)"]),
     "missing": (
