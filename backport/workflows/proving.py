@@ -6,8 +6,6 @@ process along; neither should happen to the process that moves branches.
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import subprocess
 import sys
 from typing import Any
@@ -23,6 +21,8 @@ def prove(
     library: Library, manifest: Manifest, checkout: Checkout, evaluation: Evaluation, wanted: bool
 ) -> CheckResult:
     """What the applied stacks' parity cases say; `not_run` always with the reason."""
+    import json
+
     reason = _why_not(library, evaluation, wanted)
     if reason:
         return CheckResult("parity", Status.NOT_RUN, note=reason)
@@ -48,7 +48,9 @@ def _why_not(library: Library, evaluation: Evaluation, wanted: bool) -> str:
     applied = [r.stack for r in evaluation.results if r.outcome is StackOutcome.APPLIED]
     if not any(library.stacks[name].parity for name in applied):
         return "no applied stack names a parity case"
-    if importlib.util.find_spec("torch") is None:
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
         return "torch is not installed; install `backport[parity]`, or the torch build you use"
     return ""
 
