@@ -30,6 +30,7 @@ from backport.audit.served import adds_globals, served_names
 from backport.audit.terms import Term, annotation_term, base_term, instance, value_term
 
 _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
+_FILLED = re.compile(rb"setattr\(\s*(\w+)\s*,\s*(?![\"'\s])")
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
 _NAMED = re.compile(rb"""(\w+)\(\s*([\w.\[\]]+)\s*,\s*["'](\w+)["']""")
 _OWN = re.compile(rb"""(?:register_(?:buffer|parameter|module)|add_module)\(\s*["'](\w+)["']""")
@@ -84,6 +85,7 @@ def read_module(tree: ast.Module, source: bytes) -> Record:
         {name: tuple(terms) for name, terms in file.loose.items()},
         tuple(sorted(probed)),
         tuple(sorted({(a.decode(), b.decode()) for a, b in _OPERATORS.findall(source)})),
+        tuple(sorted({name.decode() for name in _FILLED.findall(source)} - {"self", "cls"})),
     )
 
 

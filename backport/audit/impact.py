@@ -42,7 +42,7 @@ def neighbours(before: Table, after: Table, touched: Iterable[str]) -> list[str]
         for name in names:
             found = [other for other in after.mentioning(name) if other not in changed]
             for other in found:
-                near = _imports(after, other, path, name)
+                near = imports(after, other, path, name)
                 if near or len(found) <= _FAMILIAR:
                     score = 2 * near + (not is_test(other))
                     scores[other] = max(score, scores.get(other, 0))
@@ -146,7 +146,7 @@ def _stem(path: str) -> str:
     return parts[-1]
 
 
-def _imports(table: Table, importer: str, path: str, name: str) -> bool:
+def imports(table: Table, importer: str, path: str, name: str) -> bool:
     """True where a file imports the changed one, or the name from wherever it is re-exported."""
     record = table.record(importer)
     for level, module, symbols in record.imports if record is not None else ():

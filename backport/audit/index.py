@@ -10,11 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from backport.audit.paths import is_test
 from backport.audit.records import Binding, Class, Record, Registration
 from backport.audit.terms import Term, dotted
 
+T = TypeVar("T")
 Place = tuple[str, str]
 """A class by its file and its qualified name."""
 
@@ -58,7 +60,8 @@ class Postings:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.words.split("\n"))}
+        words = self.words.split("\n") if self.words else []
+        return {word: place for place, word in enumerate(words)}
 
     @cached_property
     def _starts(self) -> memoryview[int]:
@@ -75,12 +78,10 @@ class Index:
     test_loose: dict[str, int]
     registrations: dict[str, tuple[Registration, ...]]
     operators: dict[str, tuple[tuple[str, str], ...]]
+    filled: dict[str, tuple[str, ...]]
 
     def replaced(self, path: str, old: Record | None, new: Record | None) -> Index:
         """The index after one file changed."""
-        registrations = {p: r for p, r in self.registrations.items() if p != path}
-        if new is not None and new.registrations:
-            registrations[path] = new.registrations
         extends = self.extends
         for record in (old, new):
             touched = {base for base, _ in _extensions(record, path)}
@@ -101,10 +102,15 @@ class Index:
             for name, terms in _loose(new).items():
                 loose[name] = loose.get(name, {}) | {path: terms}
         defined = _exchanged(self.defined, defined_names(old), defined_names(new))
-        operators = {p: o for p, o in self.operators.items() if p != path}
-        if new is not None and new.operators:
-            operators[path] = new.operators
-        return Index(extends, defined, loose, test_loose, registrations, operators)
+        return Index(
+            extends,
+            defined,
+            loose,
+            test_loose,
+            _with(self.registrations, path, new.registrations if new else ()),
+            _with(self.operators, path, new.operators if new else ()),
+            _with(self.filled, path, new.filled if new else ()),
+        )
 
 
 def index_of(records: Mapping[str, Record]) -> Index:
@@ -124,7 +130,8 @@ def index_of(records: Mapping[str, Record]) -> Index:
                 loose.setdefault(name, {})[path] = terms
     registrations = {p: r.registrations for p, r in records.items() if r.registrations}
     operators = {p: r.operators for p, r in records.items() if r.operators}
-    return Index(extends, dict(defined), loose, dict(test_loose), registrations, operators)
+    filled = {p: r.filled for p, r in records.items() if r.filled}
+    return Index(extends, dict(defined), loose, dict(test_loose), registrations, operators, filled)
 
 
 def class_records(
@@ -163,6 +170,14 @@ def defined_names(record: Record | None) -> set[str]:
     for _, cls in class_records(record.names):
         found.update(cls.members, cls.attributes)
     return found
+
+
+def _with(
+    parts: dict[str, tuple[T, ...]], path: str, own: tuple[T, ...]
+) -> dict[str, tuple[T, ...]]:
+    """The parts by file, with those of one file exchanged."""
+    rest = {other: part for other, part in parts.items() if other != path}
+    return rest | {path: own} if own else rest
 
 
 def _exchanged(counts: dict[str, int], old: Iterable[str], new: Iterable[str]) -> dict[str, int]:

@@ -106,7 +106,12 @@ class Registration(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One Python file."""
+    """One Python file.
+
+    `loose` are attributes given to objects of other files, `dynamic` those asked for by
+    name, `operators` the custom ops used, `filled` the objects that get attributes of
+    computed names.
+    """
 
     names: dict[str, tuple[Binding, ...]]
     stars: tuple[tuple[int, str], ...]
@@ -118,7 +123,8 @@ class Record(NamedTuple):
     loose: dict[str, tuple[Term, ...]]
     dynamic: tuple[str, ...]
     operators: tuple[tuple[str, str], ...]
+    filled: tuple[str, ...]
 
 
-UNREADABLE = Record({}, (), None, None, True, (), (), {}, (), ())
+UNREADABLE = Record({}, (), None, None, True, (), (), {}, (), (), ())
 """The record of a file that does not parse here: nothing is known, so nothing is said."""

@@ -60,6 +60,7 @@ class Resolver:
     _members: dict[tuple[str, str, bool], Type | None] = field(default_factory=dict)
     _active: set[tuple[str, str, bool]] = field(default_factory=set)
     _depth: int = 0
+    _filled: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         from backport.audit.classes import Classes
@@ -155,7 +156,21 @@ class Resolver:
         submodule = self.table.modules.submodule(path, name)
         if submodule is not None:
             return _module_type(submodule)
-        return UNKNOWN if record.open else None
+        return UNKNOWN if record.open or path in self._filled_modules() else None
+
+    def _filled_modules(self) -> frozenset[str]:
+        """The modules that some code gives attributes of computed names, as registries do."""
+        if self._filled is None:
+            self._filled = frozenset[str]()  # what the look-ups below may ask for
+            found = (
+                value.path
+                for path, names in self.table.index.filled.items()
+                for name in names
+                for value in self.name(path, name)
+                if value.sort is Sort.MODULE
+            )
+            self._filled = frozenset(found)
+        return self._filled
 
     def bound(self, bindings: tuple[Binding, ...], env: Env, prefix: str) -> Type:
         """The union of what several bindings give to one name."""

@@ -119,7 +119,7 @@ def _parts(table: Stored) -> list[bytes]:
             table.ends.tobytes(),
             (table.index.extends, table.index.defined, table.index.loose, table.index.test_loose),
             registrations,
-            table.index.operators,
+            (table.index.operators, table.index.filled),
             (table.postings.words, table.postings.starts, table.postings.files),
         )
     )
@@ -140,7 +140,7 @@ def _read(data: bytes) -> Stored | None:
         blobs,
         memoryview(ends).cast("I"),
         data[start + 8 + size :],
-        Index(sums[0], sums[1], sums[2], sums[3], restored, operators),
+        Index(sums[0], sums[1], sums[2], sums[3], restored, *operators),
         Postings(*postings),
     )
 

@@ -4,7 +4,7 @@ A kind of mutant finds its places by syntax alone, without the resolution under 
 function imported by name from the project and called by that name, a method of the
 class the call stands in, a child built in `__init__`. Among them a seeded choice is made.
 
-    BACKPORT_TEST_VLLM=<bare repository> python -m tests.audit.mutants 0.28.0 0.33.0
+    python -m tests.audit.mutants 0.28.0 0.33.0
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ BASE = {
         "class A:\n    def prepare_update(self):\n        return 1\n\n"
         "    def run(self):\n        return 2\n"
     ),
-    "b.py": "def f(impl):\n    return impl.prepare_update()\n",
+    "b.py": "import a\n\n\ndef f(impl):\n    return impl.prepare_update()\n",
 }
 
 
 def test_a_method_that_the_stack_removes() -> None:
     change = {"a.py": "class A:\n    def run(self):\n        return 2\n"}
-    assert said(BASE, change) == ["b.py:2 removed-definition prepare_update"]
+    assert said(BASE, change) == ["b.py:5 removed-definition prepare_update"]
 
 
 def test_a_method_that_another_class_still_has() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from backport.audit import tolerance
 from backport.audit.externals import MODULES, provided
+from backport.audit.impact import imports
 from backport.audit.index import defined_names
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.values import Sort
@@ -30,6 +31,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     for name in sorted(_gone(subject)):
         readers = list(subject.table.mentioning(name))
         for path in readers if len(readers) <= _MOST else ():
+            near = path in subject.touched or _knows(subject, path, name)
             places = subject.read(path)
             for site in places.source.attributes if places is not None else ():
                 if site.node.attr != name or site.guard & tolerance.ATTRIBUTES or places is None:
@@ -38,7 +40,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                 if any(value.sort is Sort.EXTERNAL for value in found):
                     continue
                 message = f"`{name}` is read, but nothing in the tree defines it any more"
-                yield finding(path, site.node, REMOVED, message, name)
+                yield finding(path, site.node, REMOVED, message, name, warns=not near)
 
 
 def needs(subject: Subject) -> str:
@@ -46,6 +48,12 @@ def needs(subject: Subject) -> str:
 
 
 CHECK = Check(check, (REMOVED,), per_file=False, needs=needs)
+
+
+def _knows(subject: Subject, reader: str, name: str) -> bool:
+    """True where a file imports one that the stack changes: another's attribute of that name
+    is no more than likely to be the one that is gone."""
+    return any(imports(subject.table, reader, path, name) for path in subject.touched)
 
 
 def _gone(subject: Subject) -> Iterator[str]:
