@@ -12,6 +12,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
@@ -64,14 +65,14 @@ def run(
     extra: Mapping[str, str] | None = None,
 ) -> bytes:
     """What git prints on standard output; raises EnvironmentProblem with git's own first line."""
-    child = start(git_dir, *words, cwd=cwd, extra=extra)
-    stdin = cast("IO[bytes]", child.stdin)
-    with suppress(BrokenPipeError):  # git says why on standard error
-        for piece in feed:
-            stdin.write(piece)
-        stdin.close()
-    child.stdin = None
-    out, err = child.communicate()
+    with start(git_dir, *words, cwd=cwd, extra=extra) as child:
+        stdin = cast("IO[bytes]", child.stdin)
+        with suppress(BrokenPipeError):  # git says why on standard error
+            for piece in feed:
+                stdin.write(piece)
+            stdin.close()
+        child.stdin = None
+        out, err = child.communicate()
     if child.returncode:
         raise EnvironmentProblem(explain(err, words[0]))
     return out
@@ -195,5 +196,10 @@ def move_ref(git_dir: Path | str, ref: str, new: str, old: str, why: str) -> Non
 
 
 def fast_import(git_dir: Path | str, stream: Iterable[bytes]) -> None:
-    """Feed a fast-import stream to git; refs appear when all of it is stored."""
-    run(git_dir, "fast-import", "--quiet", "--force", "--depth=5", feed=stream)
+    """Feed a fast-import stream to git; refs appear when all of it is stored.
+
+    A stream that ends early, since this process was killed, must not leave a commit
+    that lacks files: hence `--done`.
+    """
+    words = ("fast-import", "--quiet", "--force", "--done", "--depth=5")
+    run(git_dir, *words, feed=chain(stream, (b"done\n",)))

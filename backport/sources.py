@@ -88,8 +88,7 @@ def _download(version: str, path: Path, progress: Progress) -> str:
         link = next((link for link in links if link.filename.endswith(".tar.gz")), None)
         if link is None:
             raise BadInput(f"the package index has no source archive of {PROJECT} {version}")
-        expected = (link.hashes or {}).get("sha256")
-        expected = expected[0] if isinstance(expected, list) else expected
+        expected = next(iter((link.hash_option or {}).get("sha256", ())), "")
         if not expected:
             raise EnvironmentProblem(f"the index gives no sha256 for {link.filename}; not taken")
         with finder.session.get_stream(link.normalized) as response:
@@ -98,8 +97,9 @@ def _download(version: str, path: Path, progress: Progress) -> str:
             pieces = response.iter_bytes(1 << 20)
             return _store(path, pieces, size, expected, progress)
     except httpx2.HTTPError as error:
+        said = str(error).partition("\n")[0]
         raise EnvironmentProblem(
-            f"{PROJECT} {version} cannot be downloaded: {error}; check the network, "
+            f"{PROJECT} {version} cannot be downloaded: {said}; check the network, "
             "or set PIP_INDEX_URL to an index that can be reached"
         ) from None
 

@@ -31,15 +31,6 @@ def report(world: World, shell: Shell, verb: str, *more: str) -> Json:
 # ---------------------------------------------------------------- JSON
 
 
-def shape(value: object) -> object:
-    """A JSON value with every leaf replaced by the name of its type."""
-    if isinstance(value, dict):
-        return {key: shape(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [shape(item) for item in value]
-    return type(value).__name__
-
-
 def test_the_json_of_apply_has_every_promised_key(world: World, shell: Shell) -> None:
     found = report(world, shell, "apply")
     assert found["schema"] == 1
