@@ -125,5 +125,5 @@ def _template(patches: list[Patch], home: str) -> str:
         f'title  = "{title}"\n'
         'kind   = "fork"\n'
         f'home   = "{home}"\n'
-        'why    = ""  # what this replaces, when it applies, and what it falls back to\n'
+        f'why    = "{title}"  # say what it replaces, when it applies, what it falls back to\n'
     )
