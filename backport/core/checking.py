@@ -14,7 +14,7 @@ from backport.core.outcomes import (
     Status,
 )
 from backport.core.paths import decode
-from backport.core.scopes import Scope, defined_twice, outline, scopes
+from backport.core.scopes import Scope, defined_twice, outline, same_definitions, scopes
 from backport.core.trees import SYMLINK, Entry, Tree
 
 
@@ -115,6 +115,8 @@ def _more_alike(before: Entry | None, after: Entry) -> bool:
 
     Parsing every changed file would cost more than all the rest of a run.
     """
+    if before and same_definitions(before.data, after.data):
+        return False
     twice = {name: count for name, count in outline(after.data).items() if count > 1}
     was = outline(before.data) if twice and before else Counter()
     return any(count > was[name] for name, count in twice.items())

@@ -32,7 +32,9 @@ def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = 
     is the qualified name of the only scope to look in, as a manifest gives it.
     """
     if known:
-        start = target.offset_of(first_line(hunk))
+        start = target.stands_once_at(hunk.before, first_line(hunk))
+        if start is None:
+            start = target.offset_of(first_line(hunk))
         if start is not None and _stands(target.text, hunk.before, start):
             return _placed(hunk, target, start)
     scope = within or hunk.scope

@@ -68,6 +68,48 @@ def outline(text: bytes) -> Counter[tuple[bytes, ...]]:
     return found
 
 
+def same_definitions(before: bytes, after: bytes) -> bool:
+    """True where no line that defines something lies in what the two texts do not share.
+
+    Then both have the same outline, at the price of a few comparisons.
+    """
+    head = _shared_start(before, after)
+    tail = _shared_end(before[head:], after[head:])
+    start = before.rfind(b"\n", 0, head) + 1
+    return not any(_defines(text, start, len(text) - tail) for text in (before, after))
+
+
+def _defines(text: bytes, start: int, end: int) -> bool:
+    """True where a definition begins in the lines from `start` to the one that holds `end`."""
+    line_end = text.find(b"\n", end)
+    stop = len(text) if line_end == -1 else line_end
+    return _DEFINITION.search(text, start, stop) is not None
+
+
+def _shared_start(one: bytes, other: bytes) -> int:
+    """How many bytes both begin with; by halves, since comparing slices is fast."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _shared_end(one: bytes, other: bytes) -> int:
+    """How many bytes both end with."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 class _Lines:
     """Python's own lines: unlike git it also ends one at a carriage return alone."""
 

@@ -1,7 +1,5 @@
 """A target file's text with what placing asks of it, and the edits made to it."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -9,6 +7,9 @@ from typing import NamedTuple
 
 from backport.core.outcomes import Outcome
 from backport.core.scopes import Scope, scope_at, scopes
+
+NEWLINE = 10
+_FEW = 16  # questions
 
 
 class Edit(NamedTuple):
@@ -41,6 +42,7 @@ class Target:
     def __init__(self, path: str, text: bytes) -> None:
         self.path = path
         self.text = text
+        self._asked = 0
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -66,12 +68,28 @@ class Target:
         return scopes(self.text) if self.is_python else None
 
     def line_of(self, offset: int) -> int:
-        """The line, from 1, that the offset lies in."""
-        return bisect_right(self.starts, offset, 0, max(1, len(self.lines)))
+        """The line, from 1, that the offset lies in.
+
+        For the few questions that most files are asked, counting newlines is faster
+        than a table of all lines.
+        """
+        self._asked += 1
+        if self._asked > _FEW:
+            return bisect_right(self.starts, offset, 0, max(1, len(self.lines)))
+        line = self.text.count(b"\n", 0, offset) + 1
+        at_end = offset == len(self.text) and self.text.endswith(b"\n")
+        return line - 1 if at_end else line
 
     def offset_of(self, line: int) -> int | None:
         """The offset of a line's first byte; the line after the last one is the end."""
         return self.starts[line - 1] if 1 <= line <= len(self.starts) else None
+
+    def stands_once_at(self, block: bytes, line: int) -> int | None:
+        """The offset of `block` where its first occurrence begins on `line`, else None."""
+        at = self.text.find(block) if block else -1
+        if at == -1 or (at and self.text[at - 1] != NEWLINE):
+            return None
+        return at if self.line_of(at) == line else None
 
     def scope_at(self, line: int) -> str | None:
         return None if self.scopes is None else scope_at(self.scopes, line)
