@@ -98,11 +98,7 @@ def _context(lines: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def _digest(parts: Iterable[bytes]) -> str:
-    summed = hashlib.sha256()
-    for part in parts:
-        summed.update(b"%d:" % len(part))
-        summed.update(part)
-    return summed.hexdigest()[:8]
+    return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()[:8]
 
 
 class Binary(NamedTuple):

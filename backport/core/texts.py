@@ -1,6 +1,5 @@
 """A target file's text with what placing asks of it, and the edits made to it."""
 
-from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -9,7 +8,6 @@ from backport.core.outcomes import Outcome
 from backport.core.scopes import Scope, scope_at, scopes
 
 NEWLINE = 10
-_FEW = 16  # questions
 
 
 class Edit(NamedTuple):
@@ -42,7 +40,7 @@ class Target:
     def __init__(self, path: str, text: bytes) -> None:
         self.path = path
         self.text = text
-        self._asked = 0
+        self._asked = (0, 1)  # an offset and its line
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -68,16 +66,14 @@ class Target:
         return scopes(self.text) if self.is_python else None
 
     def line_of(self, offset: int) -> int:
-        """The line, from 1, that the offset lies in.
+        """The line, from 1, that the offset lies in; the end belongs to the last line.
 
-        For the few questions that most files are asked, counting newlines is faster
-        than a table of all lines.
+        Questions mostly come in order, so newlines are counted on from the last one.
         """
-        self._asked += 1
-        if self._asked > _FEW:
-            return bisect_right(self.starts, offset, 0, max(1, len(self.lines)))
-        line = self.text.count(b"\n", 0, offset) + 1
-        at_end = offset == len(self.text) and self.text.endswith(b"\n")
+        at, line = self._asked if self._asked[0] <= offset else (0, 1)
+        line += self.text.count(b"\n", at, offset)
+        self._asked = (offset, line)
+        at_end = offset > 0 and offset == len(self.text) and self.text.endswith(b"\n")
         return line - 1 if at_end else line
 
     def offset_of(self, line: int) -> int | None:
