@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections import Counter
 from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -46,69 +45,6 @@ def scopes(text: bytes) -> tuple[Scope, ...] | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return tuple(found)
-
-
-# a newline first and no step back: four times faster than `^` at every line
-_DEFINITION = re.compile(rb"\n([ \t]*+)(?=[acd])(?:async[ \t]+def|def|class)[ \t]+(\w+)")
-
-
-def outline(text: bytes) -> Counter[tuple[bytes, ...]]:
-    """How often each qualified name seems defined, by indentation alone.
-
-    Some twenty times faster than parsing, and right except for what stands in
-    strings: good for asking whether a file is worth parsing.
-    """
-    found: Counter[tuple[bytes, ...]] = Counter()
-    above: list[tuple[int, bytes]] = []
-    for match in _DEFINITION.finditer(b"\n" + text):
-        indent = len(match.group(1))
-        while above and above[-1][0] >= indent:
-            above.pop()
-        above.append((indent, match.group(2)))
-        found[tuple(name for _, name in above)] += 1
-    return found
-
-
-def same_definitions(before: bytes, after: bytes) -> bool:
-    """True where no line that defines something lies in what the two texts do not share.
-
-    Then both have the same outline, at the price of a few comparisons.
-    """
-    head = _shared_start(before, after)
-    tail = _shared_end(before[head:], after[head:])
-    start = before.rfind(b"\n", 0, head) + 1
-    return not any(_defines(text, start, len(text) - tail) for text in (before, after))
-
-
-def _defines(text: bytes, start: int, end: int) -> bool:
-    """True where a definition begins in the lines from `start` to the one that holds `end`."""
-    line_end = text.find(b"\n", end)
-    stop = len(text) if line_end == -1 else line_end
-    return _DEFINITION.search(b"\n" + text[start:stop]) is not None
-
-
-def _shared_start(one: bytes, other: bytes) -> int:
-    """How many bytes both begin with; by halves, since comparing slices is fast."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _shared_end(one: bytes, other: bytes) -> int:
-    """How many bytes both end with."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 class _Lines:

@@ -5,9 +5,11 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from backport.core.outcomes import Outcome
+from backport.core.outlines import Outline
 from backport.core.scopes import Scope, scope_at, scopes
 
 NEWLINE = 10
+_NEAR = 32  # lines
 
 
 class Edit(NamedTuple):
@@ -77,8 +79,22 @@ class Target:
         return line - 1 if at_end else line
 
     def offset_of(self, line: int) -> int | None:
-        """The offset of a line's first byte; the line after the last one is the end."""
-        return self.starts[line - 1] if 1 <= line <= len(self.starts) else None
+        """The offset of a line's first byte; the line after the last one is the end.
+
+        Lines near the last one that was asked about are found by stepping to them.
+        """
+        if not 0 < abs(line - self._asked[1]) <= _NEAR:
+            return self.starts[line - 1] if 1 <= line <= len(self.starts) else None
+        at, known = self._asked
+        at = self.text.rfind(b"\n", 0, at) + 1
+        while known > line and at > 0:
+            at, known = self.text.rfind(b"\n", 0, at - 1) + 1, known - 1
+        while known < line:
+            end = self.text.find(b"\n", at)
+            if at == len(self.text):
+                return None
+            at, known = len(self.text) if end == -1 else end + 1, known + 1
+        return at if known == line else None
 
     def stands_once_at(self, block: bytes, line: int) -> int | None:
         """The offset of `block` where its first occurrence begins on `line`, else None."""
@@ -87,7 +103,19 @@ class Target:
             return None
         return at if self.line_of(at) == line else None
 
+    @cached_property
+    def outline(self) -> Outline:
+        """The scopes as far as the lines tell them."""
+        return Outline(self.text)
+
     def scope_at(self, line: int) -> str | None:
+        """The Python scope of a line; None for another language or a file that does not parse."""
+        if not self.is_python:
+            return None
+        offset = self.offset_of(line)
+        told = None if offset is None else self.outline.scope_at(offset)
+        if told is not None:
+            return told
         return None if self.scopes is None else scope_at(self.scopes, line)
 
 
