@@ -172,6 +172,22 @@ class Checkout:
         words = ("for-each-ref", "--points-at", commit, "--format=%(refname:strip=2)", "refs/tags")
         return plumbing.run(self.git_dir, *words).decode("utf-8", "surrogateescape").split()
 
+    def nearest_tag(self, commit: str) -> str:
+        """The nearest tag at the commit or below it, "" where there is none."""
+        words = ("describe", "--tags", "--abbrev=0", "--first-parent", commit)
+        try:
+            return plumbing.run(self.git_dir, *words).decode("utf-8", "surrogateescape").strip()
+        except EnvironmentProblem:
+            return ""
+
+    def fork_point(self, one: str, other: str) -> str:
+        """The newest commit that both hold, "" where there is none."""
+        ends = (self.base(one), self.base(other))
+        try:
+            return plumbing.run(self.git_dir, "merge-base", *ends).decode().strip()
+        except EnvironmentProblem:
+            return ""
+
     def history(self, tip: str, base: str, limit: int = 1000) -> list[tuple[str, str]] | None:
         """The (id, message) of each commit from `tip` down to `base`, first parents only.
 
@@ -182,10 +198,17 @@ class Checkout:
         while commit != base:
             if not commit or len(found) == limit:
                 return None
-            message = self.read_object(commit).partition(b"\n\n")[2]
-            found.append((commit, decode(message)))
-            commit = self._header(commit, "parent")
+            found.append((commit, self.message(commit)))
+            commit = self.parent(commit)
         return found
+
+    def message(self, commit: str) -> str:
+        """A commit's message."""
+        return decode(self.read_object(commit).partition(b"\n\n")[2])
+
+    def parent(self, commit: str) -> str:
+        """The first parent of a commit, "" of a root."""
+        return self._header(commit, "parent")
 
     def commits(self, start: str, end: str, first_parent: bool = False) -> list[Commit]:
         """Every commit after `start` up to `end`, oldest first, with its diff.
