@@ -13,7 +13,7 @@ from backport.core.outcomes import (
     Outcome,
     Status,
 )
-from backport.core.reports import Report, StackReport, TargetReport
+from backport.core.reports import Offer, Report, StackReport, TargetReport
 
 _TOLD = (Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
 MOST = 20  # findings of one check that are told unasked
@@ -112,6 +112,7 @@ def problem_lines(target: TargetReport) -> list[str]:
             f"{hunk.source or hunk.path}: error: {hunk.path}: {hunk.detail} [{hunk.outcome}]"
         )
         lines += [f"  {line}" for line in paste_block(hunk)]
+        lines += [f"  {line}" for line in offer_lines(target.offers.get(str(hunk.id), ()))]
     for stack in target.stacks:
         lines += _partly_there(stack)
     return lines
@@ -127,6 +128,15 @@ def _partly_there(stack: StackReport) -> list[str]:
         lines.append(f"{result.stack} stands in part on the base; record what is left out:")
         for hunk in there:
             lines += [f"  {line}" for line in paste_block(hunk)]
+    return lines
+
+
+def offer_lines(offers: Sequence[Offer]) -> list[str]:
+    """What people decided of the same change elsewhere; a person takes it over or not."""
+    lines = []
+    for offer in offers:
+        lines.append(f"decided for {offer.made} ({offer.match}), and would fit here:")
+        lines += [f"  {line}" for line in (*offer.lines, *offer.diff.split("\n")) if line]
     return lines
 
 
