@@ -27,7 +27,8 @@ COMMANDS = {
     "lint": "Check every file of the library.",
     "export": "Write a target's squashed commits as an mbox.",
     "parity": "Compare fused paths with the paths they replace.",
-    "import": "Write commits into the library as a stack's patches.",
+    "import": "Write a change into the library as a stack's patches.",
+    "port": "Carry a manifest to another release.",
 }
 
 

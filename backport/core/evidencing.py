@@ -11,7 +11,7 @@ from backport.core.patches import FilePatch, Hunk
 from backport.core.paths import decode
 from backport.core.trees import Tree
 
-_DEFINES = re.compile(rb"\s*(?:async\s+def|def|class)\s+(\w+)|\s*(?:self\.)?(\w+)\s*(?::[^=]+)?=")
+_DEFINES = re.compile(rb"\s*(?:async\s+def|def|class)\s+(\w{6,})")  # short names say little
 
 
 def hunk_evidence(path: str, hunk: Hunk, base: Tree, was: Tree | None) -> Evidence | None:
@@ -25,10 +25,13 @@ def hunk_evidence(path: str, hunk: Hunk, base: Tree, was: Tree | None) -> Eviden
 
 def taken_evidence(files: Sequence[FilePatch], base: Tree, was: Tree | None) -> Evidence | None:
     """A name that the stack defines, or a file that it makes, and that `base` has of its own."""
+    ordered = sorted(files, key=lambda file: "test" in file.path)  # tests are the last to tell
     named = (
-        Evidence(True, file.path, symbol=name) for file in files for name in _new_names(file, base)
+        Evidence(True, file.path, symbol=name)
+        for file in ordered
+        for name in _new_names(file, base)
     )
-    created = (Evidence(True, file.path) for file in files if file.creates)
+    created = (Evidence(True, file.path) for file in ordered if file.creates)
     return _first(named, base, was) or _first(created, base, was)
 
 
@@ -70,7 +73,7 @@ def _new_names(file: FilePatch, base: Tree) -> list[str]:
     if not file.path.endswith((".py", ".pyi")):
         return []
     added = {
-        decode(found.group(1) or found.group(2))
+        decode(found.group(1))
         for hunk in file.hunks
         for line in hunk.added
         if (found := _DEFINES.match(line))

@@ -167,11 +167,11 @@ def read_resolutions(file: str, text: str) -> tuple[list[Resolution], list[str]]
 
 
 def _read(table: Table) -> Resolution | None:
+    told = len(table.source.problems)
     hunk = table.text("hunk")
     made, blob, symbol = table.text("made"), table.text("blob"), table.text("symbol", default="")
     put, diff = table.text("put", default=""), table.text("diff", default="")
     reason, sides = table.text("reason"), table.table("when")
-    told = len(table.source.problems)
     try:
         HunkId.parse(hunk)
         when = tuple(

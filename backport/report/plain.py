@@ -71,9 +71,15 @@ def stack_line(stack: StackReport) -> str:
     if result.reason:
         return f"{result.outcome}: {result.reason}"
     counts = Counter(hunk.outcome for hunk in result.hunks)
-    counted = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+    listed = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
     commit = f", commit {stack.commit[:12]}" if stack.commit else ""
-    return f"{result.outcome}: {len(result.hunks)} hunks ({counted}){commit}"
+    hunks = counted(len(result.hunks), "hunk")
+    return f"{result.outcome}: {hunks} ({listed}){commit}"
+
+
+def counted(number: int, word: str, words: str = "") -> str:
+    """The number with its word, `words` being what several are called."""
+    return f"{number} {word if number == 1 else words or f'{word}s'}"
 
 
 def check_line(check: CheckResult) -> str:
