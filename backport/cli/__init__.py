@@ -28,6 +28,7 @@ COMMANDS = {
     "export": "Write a target's squashed commits as an mbox.",
     "parity": "Compare fused paths with the paths they replace.",
     "import": "Write a change into the library as a stack's patches.",
+    "refresh": "Take a change on a target's branch back into the library.",
     "port": "Carry a manifest to another release.",
 }
 

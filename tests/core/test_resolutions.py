@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backport.core.manifests import Anchor, Drop, Evidence, Manifest, Reanchor, Replace
+from backport.core.manifests import Adaptation, Anchor, Drop, Evidence, Manifest, Reanchor, Replace
 from backport.core.parsing import parse_diff
 from backport.core.resolutions import (
     OTHER_TEXT,
@@ -27,7 +27,7 @@ CHANGE = stack(diff("a.py", OLD, OLD.replace("return 9", "return 10"), section="
 HUNK = CHANGE.hunks()[0][0]
 WHEN = (Evidence(True, "a.py", symbol="first"), Evidence(False, "a.py", text='say "no"'))
 TEXT = diff("a.py", OLD, OLD.replace("return 9", "return '''a\\tb'''"))
-ENTRIES = {
+ENTRIES: dict[str, Adaptation] = {
     "drop": Drop("left out", WHEN, "", HUNK),
     "reanchor": Reanchor("elsewhere", WHEN[:1], "", HUNK, Anchor.parse("in last")),
     "replace": Replace("other", WHEN, "", HUNK, "x.patch", parse_diff(TEXT)),
