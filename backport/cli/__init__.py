@@ -29,6 +29,7 @@ COMMANDS = {
     "parity": "Compare fused paths with the paths they replace.",
     "import": "Write a change into the library as a stack's patches.",
     "refresh": "Take a change on a target's branch back into the library.",
+    "diff": "Show how the same stacks differ on two targets.",
     "port": "Carry a manifest to another release.",
 }
 
