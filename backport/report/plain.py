@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from backport.core.display import visible
+from backport.core.display import counted, visible
 from backport.core.outcomes import (
     CheckResult,
     Finding,
@@ -77,11 +77,6 @@ def stack_line(stack: StackReport) -> str:
     return f"{result.outcome}: {hunks} ({listed}){commit}"
 
 
-def counted(number: int, word: str, words: str = "") -> str:
-    """The number with its word, `words` being what several are called."""
-    return f"{number} {word if number == 1 else words or f'{word}s'}"
-
-
 def check_line(check: CheckResult) -> str:
     """How a check ended; a check that was not run says why."""
     note = f" ({check.note})" if check.note else ""
@@ -147,7 +142,12 @@ def offer_lines(offers: Sequence[Offer]) -> list[str]:
 
 
 def paste_block(hunk: HunkResult) -> list[str]:
-    """The manifest entry that would settle a hunk; what a person must decide is left empty."""
+    """The manifest entry that would settle a hunk; what a person must decide is left empty.
+
+    Nothing where the manifest has an entry for it: that one has to be mended.
+    """
+    if hunk.outcome.failed and hunk.reason:
+        return []
     verb, put = "drop", []
     if hunk.outcome is Outcome.AMBIGUOUS:
         verb, put = "reanchor", ['put    = "in "']

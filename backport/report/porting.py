@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from backport.core.display import visible
+from backport.core.display import counted, visible
 from backport.core.manifest_writing import entry_lines
 from backport.core.manifests import Manifest, Skip
 from backport.core.outcomes import Outcome, StackResult
 from backport.core.porting import Entry, Ported, Undecided, entry_of
 from backport.core.reports import Offer, TargetReport
 from backport.report.machine import check_json, hunk_json, offer_json
-from backport.report.plain import check_lines, counted, offer_lines, paste_block
+from backport.report.plain import check_lines, offer_lines, paste_block
 
 
 class Told(NamedTuple):

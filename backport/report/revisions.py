@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from backport.core.display import counted
 from backport.core.manifests import Adaptation
 from backport.core.revisions import Revision
 
@@ -35,7 +36,9 @@ def _revision(revision: Revision) -> Iterator[str]:
         f" (was {revision.old})" if revision.old and revision.new not in ("", revision.old) else ""
     )
     kept, new, gone = revision.hunks
-    counts = f": {kept} hunks kept, {new} new, {gone} gone" if revision.mark == "!" else ""
+    counts = (
+        f": {counted(kept, 'hunk')} kept, {new} new, {gone} gone" if revision.mark == "!" else ""
+    )
     yield f"{revision.mark} {name}{was}{counts}"
     yield from (f"    {line}" for line in revision.lines)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.accepting import accept
+from backport.core.display import counted
 from backport.core.evaluating import Evaluation, evaluate
 from backport.core.locks import compare_lock, lock_content, render_lock
 from backport.core.manifests import Manifest
@@ -252,7 +253,7 @@ def _refuse_foreign(checkout: Checkout, options: Options, work: _Work, old: str 
     foreign = [commit for commit, message in made if MADE_BY not in message]
     if foreign:
         raise BadInput(
-            f"branch {branch} holds {len(foreign)} commits that this tool did not make "
+            f"branch {branch} holds {counted(len(foreign), 'commit')} that this tool did not make "
             f"(the newest is {foreign[0][:12]}); "
             "move them elsewhere, or give --force to replace them"
         )
