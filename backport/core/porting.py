@@ -135,7 +135,7 @@ def _adapted(work: _Port, stack: Stack, tree: Overlay) -> StackResult:
     result = apply_stack(stack, entries, tree)
     for hunk in result.hunks:
         if hunk.outcome.failed and str(hunk.id) in entries:
-            problems[str(hunk.id)] = [hunk.detail]
+            problems[str(hunk.id)] = [hunk.detail.partition("; mend its entry")[0]]
             del entries[str(hunk.id)]
     result = apply_stack(stack, entries, tree)
     made = _drops(work, stack, result)

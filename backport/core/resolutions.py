@@ -30,7 +30,7 @@ SAME_FILE, SAME_SYMBOL, OTHER_TEXT = "same file", "same symbol", "other text"
 class Resolution(NamedTuple):
     """One decision: for which hunk and target it was made, on which text, and what it says.
 
-    `blob` is the git id of the target's pristine file, `symbol` a digest of the text of
+    `blob` is the git id of the target's pristine file ("" where it has none), `symbol` a digest of the text of
     the hunk's scope in it ("" where it has none). Of `put` and `diff` at most one is set;
     neither is for a drop.
     """
@@ -169,7 +169,8 @@ def read_resolutions(file: str, text: str) -> tuple[list[Resolution], list[str]]
 def _read(table: Table) -> Resolution | None:
     told = len(table.source.problems)
     hunk = table.text("hunk")
-    made, blob, symbol = table.text("made"), table.text("blob"), table.text("symbol", default="")
+    made = table.text("made")
+    blob, symbol = (table.text(key, default="") for key in ("blob", "symbol"))
     put, diff = table.text("put", default=""), table.text("diff", default="")
     reason, sides = table.text("reason"), table.table("when")
     try:

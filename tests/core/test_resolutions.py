@@ -49,6 +49,13 @@ def test_a_resolution_survives_its_file_and_gives_the_entry_back(kind: str) -> N
     assert again._replace(source="") == ENTRIES[kind]._replace(source="")
 
 
+def test_a_hunk_of_a_file_that_the_target_has_not_has_no_text_to_be_about() -> None:
+    manifest = Manifest("me/v1", "v1", "b", ("fuse",), (ENTRIES["drop"],))
+    found = remembered(manifest, CHANGE, tree())
+    assert [(item.blob, item.symbol) for item in found] == [("", "")]
+    assert read_resolutions("r.toml", render_resolutions(found)) == (found, [])
+
+
 def test_it_is_about_the_pristine_file_and_the_scope_of_its_hunk() -> None:
     here = made("drop")
     assert key_of("a.py", "last", tree({"a.py": OLD})) == (here.blob, here.symbol)
