@@ -51,7 +51,7 @@ class _Step(NamedTuple):
             placement.line,
             placement.offset,
             entry.reason if entry else "",
-            placement.detail,
+            _with_entry(placement, entry),
             f"{self.patch.source}:{line}" if self.patch.source else "",
             placement.candidates,
             hunk is not None and not hunk.removed,
@@ -74,6 +74,13 @@ class _Step(NamedTuple):
     @property
     def all_dropped(self) -> bool:
         return all(self.dropped(index) for index in range(len(self.ids)))
+
+
+def _with_entry(placement: Placement, entry: Adaptation | None) -> str:
+    """The detail, and where the entry stands that does not give the hunk a place."""
+    if not entry or not placement.outcome.failed:
+        return placement.detail
+    return f"{placement.detail}; mend its entry at {entry.source}"
 
 
 def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResult:
@@ -147,7 +154,7 @@ def _as_already(result: HunkResult) -> HunkResult:
 def _apply_file(step: _Step) -> list[HunkResult]:
     """Apply one file's patch to the overlay and tell each hunk's outcome."""
     if step.all_dropped:
-        return step.all(Outcome.DROPPED)
+        return [*step.all(Outcome.DROPPED), *_header_alone(step)]
     blocked = obstacle(step.file, step.tree)
     if blocked:
         return step.all(Outcome.CONFLICT, blocked)
@@ -156,6 +163,17 @@ def _apply_file(step: _Step) -> list[HunkResult]:
     if step.file.deletes:
         return _delete(step)
     return _modify(step)
+
+
+def _header_alone(step: _Step) -> list[HunkResult]:
+    """The new name or mode of a file whose hunks are all left out: nobody has dropped those."""
+    file = step.file
+    whole = file.creates or file.deletes
+    if whole or not file.hunks or (file.old_mode == file.new_mode and not file.renames):
+        return []
+    bare = file._replace(hunks=(), old_blob="", new_blob="")
+    ids = hunk_ids(step.ids[0].stack, step.patch, bare)
+    return _apply_file(step._replace(file=bare, ids=ids, adaptations={}))
 
 
 def _create(step: _Step) -> list[HunkResult]:
