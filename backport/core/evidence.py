@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from functools import lru_cache
 
 from backport.core.manifests import Evidence
 from backport.core.paths import encode
 from backport.core.trees import DIRECTORY, Tree
+
+_WORD = rb"[\w\x80-\xff]"  # a letter outside of ASCII is more than one byte
 
 
 def stale(evidence: tuple[Evidence, ...], tree: Tree) -> list[str]:
@@ -26,17 +29,24 @@ def _problem(statement: Evidence, tree: Tree) -> str | None:
     if not statement.symbol and not statement.text:
         there = entry is not None
     elif entry is None or entry.mode == DIRECTORY:
-        return f"{statement}: the file is not there" if statement.present else None
+        return f"{statement}: the file is not there"  # proves nothing of what it would hold
     elif statement.symbol:
         names = symbols(entry.data)
         if names is None:
             return f"{statement}: the file does not parse as Python"
         there = statement.symbol in names
     else:
-        there = encode(statement.text) in entry.data
+        there = _holds(entry.data, encode(statement.text))
     if there == statement.present:
         return None
     return f"{statement}: it is {'there' if there else 'not there'}"
+
+
+def _holds(data: bytes, text: bytes) -> bool:
+    """True where a line holds the text as whole words: `x = 1` does not stand in `max = 12`."""
+    before = b"(?<!%s)" % _WORD if re.match(_WORD, text[:1]) else b""
+    behind = b"(?!%s)" % _WORD if re.match(_WORD, text[-1:]) else b""
+    return re.search(before + re.escape(text) + behind, data) is not None
 
 
 @lru_cache(maxsize=256)
