@@ -6,6 +6,7 @@ and every hunk's outcome is told.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -286,8 +287,9 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
     known = _same_blob(step.file.old_blob, entry.data)
     results: list[HunkResult] = []
     edits: list[Edit] = []
+    alike = Counter((hunk.lines, hunk.scope) for hunk in step.file.hunks)
     for index, hunk in enumerate(step.file.hunks):
-        found = _place_one(step, index, hunk, target, known)
+        found = _place_one(step, index, target, known, alike[hunk.lines, hunk.scope])
         results += found[0]
         edits += found[1]
     if any(result.outcome.failed for result in results):
@@ -301,8 +303,9 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
 
 
 def _place_one(
-    step: _Step, index: int, hunk: Hunk, target: Target, known: bool
+    step: _Step, index: int, target: Target, known: bool, alike: int
 ) -> tuple[list[HunkResult], list[Edit]]:
+    hunk = step.file.hunks[index]
     entry = step.adaptations.get(str(step.ids[index]))
     if isinstance(entry, Drop):
         return [step.result(index, Placement(Outcome.DROPPED), hunk)], []
@@ -311,7 +314,7 @@ def _place_one(
     if isinstance(entry, Reanchor):
         placement = place_at(hunk, target, entry.put)
     else:
-        placement = place(hunk, target, known)
+        placement = place(hunk, target, known, alike=alike)
     edits = [placement.edit] if placement.edit else []
     return [step.result(index, placement, hunk)], edits
 

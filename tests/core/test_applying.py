@@ -509,6 +509,25 @@ def test_a_stack_that_stands_already_is_already_there() -> None:
     assert already(change, {"a": "top\n" + TEN, "new": "x\n"})
 
 
+def test_equal_hunks_that_all_stand_are_already_there() -> None:
+    block = numbered(1, 9)
+    before, after = block + "between\n" + block, block.replace("line 5\n", "five\n")
+    change = stack(diff("f", before, after + "between\n" + after))
+    result = apply_stack(change, {}, tree({"f": "a fix\n" + after + "between\n" + after}))
+    assert (result.outcome, [hunk.outcome for hunk in result.hunks]) == (
+        StackOutcome.ALREADY,
+        [Outcome.ALREADY] * 2,
+    )
+
+
+def test_a_result_that_stands_twice_does_not_make_a_stack_already_there() -> None:
+    block = numbered(1, 9)
+    change = stack(diff("f", "top\n" + block, "top\n" + block.replace("line 5\n", "five\n")))
+    there = block.replace("line 5\n", "five\n")
+    result = apply_stack(change, {}, tree({"f": there + "between\n" + there}))
+    assert (result.outcome, result.hunks[0].outcome) == (StackOutcome.CONFLICT, Outcome.AMBIGUOUS)
+
+
 def test_a_stack_that_stands_in_part_is_a_conflict_that_says_which_part() -> None:
     change = stack(diff("a", HOME, TEN), diff("b", HOME, TEN), diff("c", HOME, TEN))
     result = apply(change, tree({"a": HOME, "b": TEN, "c": HOME}))
