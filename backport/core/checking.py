@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import combinations
 
 from backport.core.outcomes import (
     CheckResult,
@@ -125,12 +126,18 @@ def _last_line(found: tuple[Scope, ...], name: str) -> int:
 
 
 def _legitimate(text: bytes, found: tuple[Scope, ...], name: str) -> bool:
-    """True where every definition but one is decorated (overload, setter) or indented otherwise."""
+    """True where the definitions do not replace each other unseen.
+
+    A decorated one (overload, setter) is handed to somebody, one that is indented
+    otherwise is a fallback, and of two in the arms of one `if`, `try` or `match`
+    only one runs.
+    """
     lines = text.split(b"\n")
-    plain: dict[int, int] = {}
+    plain: dict[int, list[Scope]] = {}
     for scope in found:
         if scope.name == name and scope.start == scope.line:
             line = lines[scope.line - 1]
-            indent = len(line) - len(line.lstrip())
-            plain[indent] = plain.get(indent, 0) + 1
-    return all(count <= 1 for count in plain.values())
+            plain.setdefault(len(line) - len(line.lstrip()), []).append(scope)
+    return all(
+        one.excludes(other) for alike in plain.values() for one, other in combinations(alike, 2)
+    )
