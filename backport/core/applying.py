@@ -7,7 +7,7 @@ and every hunk's outcome is told.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from backport.core.anchoring import place_at
@@ -21,7 +21,7 @@ from backport.core.placing import place
 from backport.core.reversing import reverse
 from backport.core.stacks import Stack
 from backport.core.texts import Edit, Placement, Target, splice
-from backport.core.trees import REGULAR, Entry, Overlay, Tree
+from backport.core.trees import DIRECTORY, REGULAR, Entry, Overlay, Tree
 
 Adaptations = Mapping[str, Adaptation]
 
@@ -36,6 +36,8 @@ class _Step:
     adaptations: Adaptations
     tree: Overlay
     before: Tree  # as the whole patch found it: what git's renames and copies start from
+    leaving: frozenset[str]  # what the patch takes away, in whatever order its files come
+    written: set[str]  # what its files before this one have put in place
 
     def result(self, index: int, placement: Placement, hunk: Hunk | None = None) -> HunkResult:
         """The outcome of the hunk at `index` (the whole file's where it has no hunks)."""
@@ -55,6 +57,7 @@ class _Step:
             hunk is not None and not hunk.removed,
             len(counted.added) if counted else 0,
             len(counted.removed) if counted else 0,
+            (self.file.old_path or "") if self.file.renames else "",
         )
 
     def all(self, outcome: Outcome, detail: str = "") -> list[HunkResult]:
@@ -73,6 +76,25 @@ class _Step:
     def all_dropped(self) -> bool:
         return all(self.dropped(index) for index in range(len(self.ids)))
 
+    @property
+    def going(self) -> frozenset[str]:
+        """The paths that will be free once the whole patch is applied."""
+        return self.leaving - self.written
+
+    def in_the_way(self, path: str) -> Entry | None:
+        """The file that stands where one is to be written and will not have gone by then."""
+        entry = self.tree.entry(path)
+        emptied = entry is not None and entry.mode == DIRECTORY  # or it would be an obstacle
+        return None if emptied or path in self.going else entry
+
+    def put(self, path: str, entry: Entry) -> None:
+        self.tree.changes[path] = entry
+        self.written.add(path)
+
+    def take_away(self, path: str) -> None:
+        if path not in self.written:
+            self.tree.changes[path] = None
+
 
 def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResult:
     """The stack on `tree`: the files it changes and each hunk's outcome.
@@ -85,10 +107,7 @@ def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResu
     hunks: list[HunkResult] = []
     failed: set[str] = set()
     for patch in stack.patches:
-        before = _before(patch, overlay)
-        for file in patch.files:
-            ids = hunk_ids(stack.name, patch, file)
-            step = _Step(patch, file, ids, adaptations, overlay, before)
+        for step in _steps(stack.name, patch, adaptations, overlay):
             hunks += _told(_apply_file(step), failed)
     outcome = _stack_outcome(hunks)
     if outcome is StackOutcome.CONFLICT and not adaptations and _may_be_there(hunks, stack, tree):
@@ -111,11 +130,20 @@ def _told(results: list[HunkResult], failed: set[str]) -> list[HunkResult]:
     return out
 
 
-def _before(patch: Patch, overlay: Overlay) -> Tree:
-    """The tree as it stands now, kept only where the patch will ask for it."""
-    if any(file.renames for file in patch.files):
-        return Overlay(overlay.base, dict(overlay.changes))
-    return overlay
+def _steps(stack: str, patch: Patch, adaptations: Adaptations, overlay: Overlay) -> Iterator[_Step]:
+    """A step for each file of a patch; what the patch takes away makes room for its other files."""
+    gone = (file.old_path for file in patch.files if file.deletes or file.moves)
+    leaving = frozenset(path for path in gone if path)
+    before = Overlay(overlay.base, dict(overlay.changes)) if _looks_back(patch) else overlay
+    written: set[str] = set()
+    for file in patch.files:
+        ids = hunk_ids(stack, patch, file)
+        yield _Step(patch, file, ids, adaptations, overlay, before, leaving, written)
+
+
+def _looks_back(patch: Patch) -> bool:
+    """True where a file of the patch is read as it was before the patch."""
+    return any(file.renames or file.deletes for file in patch.files)
 
 
 def _stack_outcome(hunks: list[HunkResult]) -> StackOutcome:
@@ -146,7 +174,7 @@ def _apply_file(step: _Step) -> list[HunkResult]:
     """Apply one file's patch to the overlay and tell each hunk's outcome."""
     if step.all_dropped:
         return step.all(Outcome.DROPPED)
-    blocked = obstacle(step.file, step.tree)
+    blocked = obstacle(step.file, step.tree, step.going)
     if blocked:
         return step.all(Outcome.CONFLICT, blocked)
     if step.file.creates:
@@ -160,9 +188,9 @@ def _create(step: _Step) -> list[HunkResult]:
     file = step.file
     path = file.new_path or ""
     content = _content(file, b"")
-    there = step.tree.entry(path)
+    there = step.in_the_way(path)
     if there is None:
-        step.tree.changes[path] = Entry(file.new_mode or REGULAR, content)
+        step.put(path, Entry(file.new_mode or REGULAR, content))
         return [
             step.result(index, Placement(Outcome.EXACT, line=1), hunk)
             for index, hunk in enumerate(file.hunks or (None,))
@@ -185,7 +213,7 @@ def _content(file: FilePatch, before: bytes) -> bytes:
 def _delete(step: _Step) -> list[HunkResult]:
     file = step.file
     path = file.old_path or ""
-    there = step.tree.entry(path)
+    there = (step.before if path in step.written else step.tree).entry(path)
     if there is None:
         return step.all(Outcome.ALREADY, "the file is not there")
     if not same_kind(file.old_mode, there.mode):
@@ -194,7 +222,7 @@ def _delete(step: _Step) -> list[HunkResult]:
         return step.all(Outcome.CONFLICT, f"{path} has mode {there.mode}, not {file.old_mode}")
     whole = b"".join(hunk.before for hunk in file.hunks)
     if there.data == whole or (file.binary and _same_blob(file.old_blob, there.data)):
-        step.tree.changes[path] = None
+        step.take_away(path)
         return step.all(Outcome.EXACT)
     return step.all(Outcome.CONFLICT, f"{path} has other content than the patch deletes")
 
@@ -208,19 +236,19 @@ def _modify(step: _Step) -> list[HunkResult]:
         return _source_gone(step, old, new)
     if not same_kind(file.old_mode, entry.mode):
         return step.all(Outcome.CONFLICT, f"{old} is of another kind on the target")
-    if file.renames and step.tree.entry(new) is not None:
+    if file.renames and step.in_the_way(new) is not None:
         return _renamed_before(step, old, new, entry)
     data, results = _new_data(step, entry)
     if data is None:
         return results
-    if file.renames and not file.copy:
-        step.tree.changes[old] = None
-    step.tree.changes[new] = Entry(new_mode(file, entry), data)
+    if file.moves:
+        step.take_away(old)
+    step.put(new, Entry(new_mode(file, entry), data))
     return results
 
 
 def _source_gone(step: _Step, old: str, new: str) -> list[HunkResult]:
-    if step.file.renames and not step.file.copy:
+    if step.file.moves:
         there = step.tree.entry(new)
         if there is not None and _same_blob(step.file.new_blob, there.data):
             return step.all(Outcome.ALREADY, f"{new} is there with this content")
@@ -358,10 +386,8 @@ def _contained(stack: Stack, tree: Tree) -> bool:
     """True where the whole stack can be taken off the tree again, last patch first."""
     overlay = Overlay(tree)
     for patch in reversed(stack.patches):
-        for file in reversed(patch.files):
-            back = reverse(file)
-            ids = hunk_ids("", patch, back)
-            results = _apply_file(_Step(patch, back, ids, {}, overlay, overlay))
-            if any(not result.outcome.placed for result in results):
+        back = patch._replace(files=tuple(map(reverse, reversed(patch.files))))
+        for step in _steps("", back, {}, overlay):
+            if any(not result.outcome.placed for result in _apply_file(step)):
                 return False
     return bool(stack.patches)

@@ -16,7 +16,7 @@ from backport.core.outcomes import (
 )
 from backport.core.paths import decode
 from backport.core.scopes import Scope, defined_twice, outline, scopes
-from backport.core.trees import SYMLINK, Entry, Tree
+from backport.core.trees import DIRECTORY, SYMLINK, Entry, Tree
 
 
 def check_content(
@@ -55,13 +55,18 @@ def _finding(path: str, code: str, message: str, line: int = 0, symbol: str = ""
 
 
 def _line_count(path: str, before: Entry, after: Entry, mine: list[HunkResult]) -> list[Finding]:
-    if not any(hunk.added or hunk.removed for hunk in mine):
+    if not any(hunk.added or hunk.removed for hunk in mine) or _came_from_elsewhere(before, mine):
         return []
     expected = sum(hunk.added - hunk.removed for hunk in mine)
     found = _lines(after.data) - _lines(before.data)
     if found == expected:
         return []
     return [_finding(path, "line-count", f"grew by {found} lines, its hunks by {expected}")]
+
+
+def _came_from_elsewhere(before: Entry, mine: list[HunkResult]) -> bool:
+    """True where the file's lines are not those that stood at its path."""
+    return before.mode == DIRECTORY or any(hunk.origin for hunk in mine)
 
 
 def _sensitive(path: str, entry: Entry | None) -> list[Finding]:

@@ -381,6 +381,81 @@ def test_a_later_patch_sees_the_renamed_file() -> None:
     assert applied(change, {"old": HOME}) == {"old": None, "new": regular(TEN)}
 
 
+def renamed(old: str, new: str, hunks: bytes = b"") -> bytes:
+    names = f"--- a/{old}\n+++ b/{new}\n" if hunks else ""
+    head = f"diff --git a/{old} b/{new}\nrename from {old}\nrename to {new}\n{names}"
+    return head.encode() + hunks
+
+
+ROUND = {
+    "two names are exchanged": (
+        renamed("a", "b") + renamed("b", "a"),
+        {"a": "1\n", "b": executable("2\n")},
+        {"a": executable("2\n"), "b": regular("1\n")},
+    ),
+    "three names go round": (
+        renamed("c", "a") + renamed("a", "b") + renamed("b", "c"),
+        {"a": "1\n", "b": "2\n", "c": "3\n"},
+        {"a": regular("3\n"), "b": regular("1\n"), "c": regular("2\n")},
+    ),
+    "one moves up where another has left": (
+        renamed("a", "b") + renamed("b", "c"),
+        {"a": "1\n", "b": "2\n"},
+        {"a": None, "b": regular("1\n"), "c": regular("2\n")},
+    ),
+    "a new file takes the name of one that moves": (
+        diff("a", None, "new\n") + renamed("a", "b"),
+        {"a": "1\n"},
+        {"a": regular("new\n"), "b": regular("1\n")},
+    ),
+    "exchanged and changed": (
+        renamed("a", "b", TEN_HUNK) + renamed("b", "a"),
+        {"a": HOME, "b": "2\n"},
+        {"a": regular("2\n"), "b": regular(TEN)},
+    ),
+    "exchanged though they are equal": (
+        renamed("a", "b") + renamed("b", "a"),
+        {"a": "1\n", "b": "1\n", "x": "x\n"},
+        {},
+    ),
+    "a file moves into a folder of its name": (
+        renamed("a", "a/b"),
+        {"a": "1\n"},
+        {"a": None, "a/b": regular("1\n")},
+    ),
+    "a file moves out of a folder of its name": (
+        renamed("a/b", "a"),
+        {"a/b": "1\n"},
+        {"a": regular("1\n"), "a/b": None},
+    ),
+    "a file takes the place of a folder that is deleted": (
+        diff("a", None, "1\n") + diff("a/b", "2\n", None),
+        {"a/b": "2\n"},
+        {"a": regular("1\n"), "a/b": None},
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "files", "expected"), ROUND.values(), ids=ROUND.keys())
+def test_what_a_patch_takes_away_makes_room_for_its_other_files(
+    change: bytes, files: dict[str, str | Entry], expected: dict[str, Entry | None]
+) -> None:
+    assert applied(change, files) == expected
+
+
+def test_a_folder_that_keeps_a_file_makes_no_room() -> None:
+    change = diff("a", None, "1\n") + diff("a/b", "2\n", None)
+    result = apply(change, tree({"a/b": "2\n", "a/c": "3\n"}))
+    assert result.outcome is StackOutcome.CONFLICT
+    assert details(result)[0] == "a is a folder on the target"
+
+
+def test_exchanged_names_do_not_hide_a_file_that_stays() -> None:
+    change = renamed("a", "b") + renamed("b", "c")
+    files = {"a": "1\n", "b": "2\n", "c": "3\n"}
+    assert conflict(change, files) == "c is there already, beside b"
+
+
 # ---------------------------------------------------------------- modes
 
 
