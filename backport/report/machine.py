@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backport import __version__
@@ -25,6 +25,12 @@ def report_values(report: Report) -> dict[str, Any]:
         "targets": [target_values(target) for target in report.targets],
         "stacks": [_filled(head._asdict()) for head in report.stacks],
     }
+
+
+def problems_json(exit_code: int, problems: Sequence[str]) -> str:
+    """What stands in a report's place where a run ended before there was one."""
+    values = {**report_values(Report()), "exit_code": exit_code, "problems": list(problems)}
+    return json.dumps(values, indent=1) + "\n"
 
 
 def target_values(target: TargetReport) -> dict[str, Any]:
