@@ -106,16 +106,37 @@ def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResu
     overlay = Overlay(tree)
     hunks: list[HunkResult] = []
     failed: set[str] = set()
+    made: set[object] = set()
+    repeated: list[HunkId] = []
     for patch in stack.patches:
         for step in _steps(stack.name, patch, adaptations, overlay):
-            hunks += _told(_apply_file(step), failed)
-    outcome = _stack_outcome(hunks)
+            results = _apply_file(step)
+            repeated += _repeated(step.file, results, made)
+            hunks += _told(results, failed)
+    hunks = [_as_repeated(result) if result.id in repeated else result for result in hunks]
+    outcome = _stack_outcome([result for result in hunks if result.id not in repeated])
     if outcome is StackOutcome.CONFLICT and not adaptations and _may_be_there(hunks, stack, tree):
         hunks = [_as_already(result) for result in hunks]
         outcome = StackOutcome.ALREADY
     changes = overlay.changes if outcome is StackOutcome.APPLIED else {}
     kept = {path: entry for path, entry in changes.items() if entry != tree.entry(path)}
     return StackResult(stack.name, kept, tuple(hunks), outcome)
+
+
+def _repeated(file: FilePatch, results: list[HunkResult], made: set[object]) -> list[HunkId]:
+    """The hunks that an earlier patch of the stack holds too, and has made.
+
+    They stand on the target only since then, so that it does not hold the stack in part.
+    """
+    keys: list[object] = [(file.path, hunk.lines) for hunk in file.hunks]
+    told = list(zip(keys or [(file.path, file.header_digest)], results, strict=True))
+    found = [result.id for key, result in told if result.outcome is Outcome.ALREADY and key in made]
+    made.update(key for key, result in told if result.outcome.placed)
+    return found
+
+
+def _as_repeated(result: HunkResult) -> HunkResult:
+    return result._replace(detail="an earlier patch of the stack has made it")
 
 
 def _told(results: list[HunkResult], failed: set[str]) -> list[HunkResult]:

@@ -25,8 +25,9 @@ def _above(path: str, tree: Overlay, going: Collection[str]) -> str:
     for above in parents(path):
         entry = tree.entry(above)
         if entry is not None and entry.mode != DIRECTORY and above not in going:
+            what = "unsafe path: " if entry.mode == SYMLINK else ""
             kind = "a symbolic link" if entry.mode == SYMLINK else "a file"
-            return f"{above} is {kind} on the target, so nothing can be written below it"
+            return f"{what}{above} is {kind} on the target, so nothing can be written below it"
     return ""
 
 

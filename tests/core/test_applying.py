@@ -31,6 +31,7 @@ from tests.builders import (
 
 HOME = numbered(1, 20)
 TEN = HOME.replace("line 10\n", "ten\n")
+TEN_DIFF = diff("f", HOME, TEN)
 SUBMODULE = Entry("160000", b"")
 
 
@@ -233,7 +234,7 @@ def test_a_file_may_go_where_the_stack_took_a_folder_away() -> None:
 
 
 PARENTS = {
-    "a link": (symlink(".."), "ln is a symbolic link on the target"),
+    "a link": (symlink(".."), "unsafe path: ln is a symbolic link on the target"),
     "a file": (regular("x\n"), "ln is a file on the target"),
     "a submodule": (SUBMODULE, "ln is a file on the target"),
 }
@@ -244,12 +245,6 @@ PARENTS = {
 def test_nothing_is_written_below_what_is_no_folder(path: str, there: Entry, detail: str) -> None:
     found = conflict(diff(path, None, "x\n"), {"ln": there})
     assert found == f"{detail}, so nothing can be written below it"
-
-
-def test_nothing_is_written_below_a_link_that_the_same_patch_makes() -> None:
-    change = diff("ln", None, "..", mode="120000") + diff("ln/escape", None, "owned\n")
-    detail = conflict(change, {})
-    assert detail == "ln is a symbolic link on the target, so nothing can be written below it"
 
 
 def test_nothing_is_written_below_a_link_that_an_earlier_patch_makes() -> None:
@@ -582,6 +577,31 @@ def test_one_hunk_out_of_place_leaves_its_file_to_the_later_patches_as_it_was() 
 def test_a_stack_that_stands_already_is_already_there() -> None:
     change = stack(diff("a", HOME, TEN) + diff("new", None, "x\n"), diff("gone", "y\n", None))
     assert already(change, {"a": "top\n" + TEN, "new": "x\n"})
+
+
+def test_a_patch_that_stands_in_the_stack_twice_is_applied_once() -> None:
+    for more in (TEN_DIFF, TEN_DIFF + diff("new", None, "x\n")):
+        result = apply(stack(more, TEN_DIFF), tree({"f": HOME}))
+        assert result.outcome is StackOutcome.APPLIED
+        assert changes(result)["f"] == TEN
+        assert (result.hunks[-1].outcome, result.hunks[-1].detail) == (
+            Outcome.ALREADY,
+            "an earlier patch of the stack has made it",
+        )
+
+
+def test_a_hunk_of_another_context_is_not_repeated_but_there_in_part() -> None:
+    block = numbered(1, 9)
+    first, second = (
+        diff("f", top + block, top + block.replace("line 5\n", "five\n"), context=5)
+        for top in ("one\n", "two\n")
+    )
+    there = "one\n" + block + "two\n" + block.replace("line 5\n", "five\n")
+    result = apply(stack(first, second), tree({"f": there}))
+    assert (result.outcome, outcomes(result)) == (
+        StackOutcome.CONFLICT,
+        [Outcome.EXACT, Outcome.ALREADY],
+    )
 
 
 def test_equal_hunks_that_all_stand_are_already_there() -> None:
