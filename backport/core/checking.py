@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
 
+from backport.core.hazards import hazard
 from backport.core.outcomes import (
     CheckResult,
     Finding,
@@ -14,9 +15,8 @@ from backport.core.outcomes import (
     StackResult,
     Status,
 )
-from backport.core.paths import decode
 from backport.core.scopes import Scope, defined_twice, outline, scopes
-from backport.core.trees import DIRECTORY, SYMLINK, Entry, Tree
+from backport.core.trees import DIRECTORY, Entry, Tree
 
 
 def check_content(
@@ -40,8 +40,9 @@ def check_content(
     for hunk in placed:
         by_path.setdefault(hunk.path, []).append(hunk)
     for path, entry in sorted(changes.items()):
-        findings += _sensitive(path, entry)
         before = base.entry(path)
+        danger = hazard(path, before, entry)
+        findings += [_finding(path, *danger)] if danger else []
         if entry is not None and before is not None:
             findings += _line_count(path, before, entry, by_path.get(path, []))
         if entry is not None:
@@ -67,28 +68,6 @@ def _line_count(path: str, before: Entry, after: Entry, mine: list[HunkResult]) 
 def _came_from_elsewhere(before: Entry, mine: list[HunkResult]) -> bool:
     """True where the file's lines are not those that stood at its path."""
     return before.mode == DIRECTORY or any(hunk.origin for hunk in mine)
-
-
-def _sensitive(path: str, entry: Entry | None) -> list[Finding]:
-    """Changes that reach beyond the tree: a person has to say that they are wanted."""
-    name = path.rpartition("/")[2]
-    if name in (".gitattributes", ".gitmodules"):
-        return [_finding(path, "git-settings", "changes how git itself treats the tree")]
-    if path.startswith((".github/workflows/", ".github/actions/", ".buildkite/")):
-        return [_finding(path, "ci-settings", "changes what CI runs")]
-    if entry is not None and entry.mode == SYMLINK and _leaves(path, decode(entry.data)):
-        return [_finding(path, "link-outside", f"links out of the tree: {decode(entry.data)}")]
-    return []
-
-
-def _leaves(path: str, target: str) -> bool:
-    """True where a link at `path` points out of the tree."""
-    depth = path.count("/")
-    for part in target.split("/"):
-        depth += 0 if part in ("", ".") else -1 if part == ".." else 1
-        if depth < 0:
-            return True
-    return target.startswith("/")
 
 
 def _lines(data: bytes) -> int:

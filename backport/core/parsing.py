@@ -32,11 +32,7 @@ def parse_diff(data: bytes, first_line: int = 1) -> tuple[FilePatch, ...]:
     files = []
     while not cursor.ended:
         line = cursor.peek()
-        if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@ ")):
-            raise cursor.fail(
-                "this is the combined diff of a merge, which cannot be applied; "
-                "export the merge with `git show -m --first-parent`"
-            )
+        _refuse_combined(cursor)
         if line.startswith(b"diff --git "):
             files.append(_git_file(cursor))
         elif line.startswith(b"--- ") and cursor.peek(1).startswith(b"+++ "):
@@ -57,6 +53,14 @@ def _refuse_below_own_link(files: list[FilePatch]) -> None:
             if above in links:
                 problem = f"it lies below {above!r}, which the patch makes a symbolic link"
                 raise PatchError(file.at, f"unsafe path {file.new_path!r}: {problem}")
+
+
+def _refuse_combined(cursor: Cursor) -> None:
+    if cursor.peek().startswith((b"diff --cc ", b"diff --combined ", b"@@@ ")):
+        raise cursor.fail(
+            "this is the combined diff of a merge, which cannot be applied; "
+            "export the merge with `git show -m --first-parent`"
+        )
 
 
 # ---------------------------------------------------------------- file headers
@@ -89,6 +93,7 @@ def _git_file(cursor: Cursor) -> FilePatch:
 
 
 def _finish(patch: FilePatch, cursor: Cursor) -> FilePatch:
+    _refuse_combined(cursor)
     patch = replace(patch, hunks=read_hunks(cursor, patch.path))
     changed = patch.hunks or patch.renames or patch.creates or patch.deletes
     if not changed and patch.old_mode == patch.new_mode:
