@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,29 +94,41 @@ def _mail_date(author: Author) -> Author:
 def write_stack(root: Path, stack: str, patches: list[Patch], home: str, force: bool) -> list[Path]:
     """Write the patches and the series of a stack; a new one also gets a `stack.toml` to fill in.
 
-    Raises BadInput where the stack exists and `force` is off.
+    The folder is made whole beside its place and moved there: a run that is killed
+    leaves the old stack or the new one, or, between the moves, the old one as
+    `.<stack>.old`, which the next run brings back. Raises BadInput where the stack exists
+    and `force` is off.
     """
     if not NAME.fullmatch(stack):
         raise BadInput(f"{stack!r} is no stack name (lower-case words joined by dashes)")
     folder = root / "patches" / stack
+    old, new = (folder.with_name(f".{stack}.{word}") for word in ("old", "new"))
+    if old.exists() and not folder.exists():
+        old.rename(folder)  # a run was killed between the two moves below
     if (folder / "series").exists() and not force:
         raise BadInput(f"patches/{stack} exists; give --force to write its patches again")
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
+    _fill(new, folder, patches)
+    fresh = not (folder / "stack.toml").exists()
+    if fresh:
+        (new / "stack.toml").write_text(_template(patches, home), "utf-8")
+    if folder.exists():
+        folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    names = [f"{patch.name}.patch" for patch in patches]
+    return [folder / name for name in (*names, *(["stack.toml"] if fresh else []), "series")]
+
+
+def _fill(new: Path, folder: Path, patches: list[Patch]) -> None:
+    """A copy of the stack's folder, if there is one, with these patches for its own."""
+    if folder.exists():
+        shutil.copytree(folder, new, ignore=shutil.ignore_patterns("*.patch", "series"))
+    new.mkdir(parents=True, exist_ok=True)
     for patch in patches:
-        path = folder / f"{patch.name}.patch"
-        path.write_bytes(render_patch(patch))
-        written.append(path)
-    for old in folder.glob("*.patch"):
-        if old not in written:
-            old.unlink()
-    series = folder / "series"
-    series.write_text("".join(f"{patch.name}\n" for patch in patches), "utf-8")
-    toml = folder / "stack.toml"
-    if not toml.exists():
-        toml.write_text(_template(patches, home), "utf-8")
-        written.append(toml)
-    return [*written, series]
+        (new / f"{patch.name}.patch").write_bytes(render_patch(patch))
+    (new / "series").write_text("".join(f"{patch.name}\n" for patch in patches), "utf-8")
 
 
 def _template(patches: list[Patch], home: str) -> str:
