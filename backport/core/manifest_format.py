@@ -98,6 +98,7 @@ class _Entries:
         self.stacks = stacks
         self.files = files
         self.file = file
+        self.patches: set[str] = set()  # those that a replace entry names
         self.hunks = {
             str(hunk_id): (patch_file, index)
             for stack in stacks.values()
@@ -198,6 +199,8 @@ class _Entries:
         alike = [found for found in map(HunkId.parse, self.hunks) if _same(found, wanted)]
         if len(alike) == 1:
             return alike[0]
+        if wanted.stack in self.stacks and not self.stacks[wanted.stack].whole:
+            return None  # its damaged patch is told, and may hold the hunk
         entry.problem("hunk", f"there is no hunk {text}; {self._hint(wanted)}")
         return None
 
@@ -217,6 +220,7 @@ class _Entries:
         name = entry.text("patch")
         if not name:
             return "", ()
+        self.patches.add(name)
         if name not in self.files:
             hint = nearest(name, sorted(self.files))
             entry.problem("patch", f"there is no {name} beside the manifest; {hint}")
@@ -250,8 +254,7 @@ class _Entries:
                 self.table.source.problems.append(
                     f"{adaptation.source}: {adaptation.hunk.stack} is skipped, so this does nothing"
                 )
-        used = {entry.patch for entry in manifest.adaptations if isinstance(entry, Replace)}
-        for name in sorted(set(self.files) - used):
+        for name in sorted(set(self.files) - self.patches):
             folder = self.file.removesuffix(".toml")
             self.table.source.problems.append(f"{folder}/{name}: no replace entry uses it")
 

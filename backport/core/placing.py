@@ -6,7 +6,8 @@
 3. Its result stands there already.
 
 Two places that fit are ambiguous and are both named, and so is one that fits
-while another has the result already. A scope that cannot be told, since the
+while another has the result already, and a result that stands more often than
+the patch makes it. A scope that cannot be told, since the
 target does not parse, is a conflict. There is no fuzz and no white-space
 blindness.
 """
@@ -25,11 +26,14 @@ from backport.core.texts import Edit, Placement, Target, split_keeping_ends
 MAX_CANDIDATES = 64
 
 
-def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = None) -> Placement:
+def place(
+    hunk: Hunk, target: Target, known: bool = False, within: str | None = None, alike: int = 1
+) -> Placement:
     """Where `hunk` goes in `target`.
 
     `known` says that the text is the very one the patch was made on; `within`
-    is the qualified name of the only scope to look in, as a manifest gives it.
+    is the qualified name of the only scope to look in, as a manifest gives it;
+    `alike` how often the patch makes this very change in the file.
     """
     if known:
         start = target.stands_once_at(hunk.before, first_line(hunk))
@@ -46,7 +50,7 @@ def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = 
     inside = [spot for spot in spots if _lies_in(scope, hunk, target, spot, result=False)]
     if inside:
         return _choose(hunk, target, inside, scope)
-    return _already(hunk, target, scope) or _conflict(hunk, target, scope, spots)
+    return _already(hunk, target, scope, alike) or _conflict(hunk, target, scope, spots)
 
 
 def first_line(hunk: Hunk) -> int:
@@ -181,19 +185,26 @@ def _result_spots(hunk: Hunk, target: Target, scope: str | None) -> list[int]:
     return [spot for spot in spots if _lies_in(scope, hunk, target, spot, result=True)]
 
 
-def _already(hunk: Hunk, target: Target, scope: str | None) -> Placement | None:
+def _already(hunk: Hunk, target: Target, scope: str | None, alike: int) -> Placement | None:
+    """The place where the hunk's result stands, or None; too many of them prove nothing.
+
+    A look-alike may have the result while the true place has something else.
+    """
     lines = [_change_line(hunk, target, spot) for spot in _result_spots(hunk, target, scope)]
     if not lines:
         return None
+    candidates = tuple(lines[:MAX_CANDIDATES]) if len(lines) > 1 else ()
+    if len(lines) > alike:
+        return Placement(
+            Outcome.AMBIGUOUS,
+            detail=f"its result stands at lines {listed(lines)}, and its own place cannot be told; "
+            "name the scope in the manifest",
+            candidates=candidates,
+        )
     expected = hunk.new_start + len(hunk.leading)
     line = min(lines, key=lambda found: abs(found - expected))
-    return Placement(
-        Outcome.ALREADY,
-        line=line,
-        offset=line - expected,
-        detail=f"its result stands at line {line}",
-        candidates=tuple(lines[:MAX_CANDIDATES]) if len(lines) > 1 else (),
-    )
+    detail = f"its result stands at line {line}"
+    return Placement(Outcome.ALREADY, None, line, line - expected, detail, candidates)
 
 
 def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:

@@ -32,9 +32,12 @@ def read_stack(name: str, folder: str, files: Mapping[str, bytes]) -> tuple[Stac
     if "stack.toml" not in files:
         problems.append(f"{folder}/stack.toml: is missing")
     table = Table(values, source)
+    told = len(problems)
     patches, texts = _patches(folder, files, problems)
+    whole = len(problems) == told
     known = not problems or bool(values)
     stack = _stack(name, table, patches, stack_digest(texts)) if known else nothing(name)
+    stack = stack._replace(patches=patches, whole=whole)
     if known:
         table.finish()
     return stack, problems
@@ -42,7 +45,7 @@ def read_stack(name: str, folder: str, files: Mapping[str, bytes]) -> tuple[Stac
 
 def nothing(name: str) -> Stack:
     """The stack of that name as far as it is known where its folder cannot be read."""
-    return Stack(name, "", "upstream", "", "", ())
+    return Stack(name, "", "upstream", "", "", (), whole=False)
 
 
 def _stack(name: str, table: Table, patches: tuple[Patch, ...], digest: str) -> Stack:
