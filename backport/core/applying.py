@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from backport.core.anchoring import place_at
 from backport.core.binary import BinaryError, patched
@@ -26,8 +26,7 @@ from backport.core.trees import DIRECTORY, REGULAR, Entry, Overlay, Tree
 Adaptations = Mapping[str, Adaptation]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class _Step:
+class _Step(NamedTuple):
     """One file of one patch being applied: what it reads, and what came of it."""
 
     patch: Patch
@@ -39,10 +38,14 @@ class _Step:
     leaving: frozenset[str]  # what the patch takes away, in whatever order its files come
     written: set[str]  # what its files before this one have put in place
 
+    def adaptation(self, index: int) -> Adaptation | None:
+        """What the manifest says of the hunk at `index`."""
+        return self.adaptations.get(str(self.ids[index])) if self.adaptations else None
+
     def result(self, index: int, placement: Placement, hunk: Hunk | None = None) -> HunkResult:
         """The outcome of the hunk at `index` (the whole file's where it has no hunks)."""
         line = hunk.at if hunk else self.file.at
-        entry = self.adaptations.get(str(self.ids[index]))
+        entry = self.adaptation(index)
         counted = hunk if placement.outcome.placed else None
         return HunkResult(
             self.ids[index],
@@ -69,7 +72,7 @@ class _Step:
         ]
 
     def dropped(self, index: int) -> Placement | None:
-        entry = self.adaptations.get(str(self.ids[index]))
+        entry = self.adaptation(index)
         return Placement(Outcome.DROPPED) if isinstance(entry, Drop) else None
 
     @property
@@ -355,7 +358,7 @@ def _place_one(
     step: _Step, index: int, target: Target, known: bool, alike: int
 ) -> tuple[list[HunkResult], list[Edit]]:
     hunk = step.file.hunks[index]
-    entry = step.adaptations.get(str(step.ids[index]))
+    entry = step.adaptation(index)
     if isinstance(entry, Drop):
         return [step.result(index, Placement(Outcome.DROPPED), hunk)], []
     if isinstance(entry, Replace):

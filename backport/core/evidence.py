@@ -8,6 +8,7 @@ import warnings
 from functools import lru_cache
 
 from backport.core.manifests import Evidence
+from backport.core.outlines import Outline
 from backport.core.paths import encode
 from backport.core.trees import DIRECTORY, Tree
 
@@ -31,10 +32,10 @@ def _problem(statement: Evidence, tree: Tree) -> str | None:
     elif entry is None or entry.mode == DIRECTORY:
         return f"{statement}: the file is not there"  # proves nothing of what it would hold
     elif statement.symbol:
-        names = symbols(entry.data)
-        if names is None:
+        found = _has(entry.data, statement.symbol)
+        if found is None:
             return f"{statement}: the file does not parse as Python"
-        there = statement.symbol in names
+        there = found
     else:
         there = _holds(entry.data, encode(statement.text))
     if there == statement.present:
@@ -47,6 +48,16 @@ def _holds(data: bytes, text: bytes) -> bool:
     before = b"(?<!%s)" % _WORD if re.match(_WORD, text[:1]) else b""
     behind = b"(?!%s)" % _WORD if re.match(_WORD, text[-1:]) else b""
     return re.search(before + re.escape(text) + behind, data) is not None
+
+
+def _has(text: bytes, symbol: str) -> bool | None:
+    """True where a Python file defines the name, None where it takes a parser and none reads it."""
+    if encode(symbol.rpartition(".")[2]) not in text:
+        return False
+    if Outline(text).defines(symbol):
+        return True
+    names = symbols(text)
+    return None if names is None else symbol in names
 
 
 @lru_cache(maxsize=256)

@@ -194,10 +194,11 @@ class _Entries:
         except ValueError as error:
             entry.problem("hunk", f"{text!r}: {error}")
             return None
+        if text in self.hunks:
+            return wanted
         alike = [found for found in map(HunkId.parse, self.hunks) if _same(found, wanted)]
-        exact = [found for found in alike if found.ordinal == wanted.ordinal]
-        if exact or len(alike) == 1:
-            return (exact or alike)[0]
+        if len(alike) == 1:
+            return alike[0]
         if wanted.stack in self.stacks and not self.stacks[wanted.stack].whole:
             return None  # its damaged patch is told, and may hold the hunk
         entry.problem("hunk", f"there is no hunk {text}; {self._hint(wanted)}")

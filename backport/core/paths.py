@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ESCAPES = {
     ord("a"): 7,
@@ -17,7 +18,9 @@ _ESCAPES = {
 }
 _NAMES = {code: bytes([92, letter]) for letter, code in _ESCAPES.items()}
 # code points that HFS+ leaves out when it compares names, so ".g\u200cit" is ".git" there
-_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_IGNORED_BY_HFS = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff" + "".join(
+    map(chr, range(0x206A, 0x2070))
+)
 
 
 def decode(raw: bytes) -> str:
@@ -95,6 +98,7 @@ def unsafe(path: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)  # the paths of one stack share their folders
 def means_git_folder(part: str) -> bool:
     """True for `.git` and the names that some file system takes for it."""
     return any(alike(name) in (".git", "git~1") for name in part.split("\\"))
@@ -106,7 +110,9 @@ def alike(name: str) -> str:
     Case does not count, HFS+ ignores some characters, and NTFS streams, trailing
     dots and spaces.
     """
-    return _IGNORED_BY_HFS.sub("", name).lower().split(":", 1)[0].rstrip(" .")
+    if not name.isascii():
+        name = "".join(sign for sign in name if sign not in _IGNORED_BY_HFS)
+    return name.lower().split(":", 1)[0].rstrip(" .")
 
 
 def parents(path: str) -> list[str]:

@@ -58,7 +58,7 @@ def base() -> DictTree:
         {
             "a.py": CODE,
             "notes.md": "one\ntwo three\nx = four (five) größer\n",
-            "bad.py": "print 1\n",
+            "bad.py": "print f\n",
         }
     )
 
