@@ -33,7 +33,10 @@ COMMANDS = {
     "lint": "Check every file of the library.",
     "export": "Write a target's squashed commits as an mbox.",
     "parity": "Compare fused paths with the paths they replace.",
-    "import": "Write commits into the library as a stack's patches.",
+    "import": "Write a change into the library as a stack's patches.",
+    "refresh": "Take a change on a target's branch back into the library.",
+    "diff": "Show how the same stacks differ on two targets.",
+    "port": "Carry a manifest to another release.",
 }
 
 

@@ -54,7 +54,7 @@ class _Step(NamedTuple):
             placement.line,
             placement.offset,
             entry.reason if entry else "",
-            placement.detail,
+            _with_entry(placement, entry),
             f"{self.patch.source}:{line}" if self.patch.source else "",
             placement.candidates,
             hunk is not None and not hunk.removed,
@@ -99,6 +99,13 @@ class _Step(NamedTuple):
             self.tree.changes[path] = None
 
 
+def _with_entry(placement: Placement, entry: Adaptation | None) -> str:
+    """The detail, and where the entry stands that does not give the hunk a place."""
+    if not entry or not placement.outcome.failed:
+        return placement.detail
+    return f"{placement.detail}; mend its entry at {entry.source}"
+
+
 def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResult:
     """The stack on `tree`: the files it changes and each hunk's outcome.
 
@@ -132,7 +139,7 @@ def _repeated(file: FilePatch, results: list[HunkResult], made: set[object]) -> 
     They stand on the target only since then, so that it does not hold the stack in part.
     """
     keys: list[object] = [(file.path, hunk.lines) for hunk in file.hunks]
-    told = list(zip(keys or [(file.path, file.header_digest)], results, strict=True))
+    told = list(zip(keys or [(file.path, file.header_digest)], results, strict=False))
     found = [result.id for key, result in told if result.outcome is Outcome.ALREADY and key in made]
     made.update(key for key, result in told if result.outcome.placed)
     return found
@@ -197,7 +204,7 @@ def _as_already(result: HunkResult) -> HunkResult:
 def _apply_file(step: _Step) -> list[HunkResult]:
     """Apply one file's patch to the overlay and tell each hunk's outcome."""
     if step.all_dropped:
-        return step.all(Outcome.DROPPED)
+        return [*step.all(Outcome.DROPPED), *_header_alone(step)]
     blocked = obstacle(step.file, step.tree, step.going)
     if blocked:
         return step.all(Outcome.CONFLICT, blocked)
@@ -206,6 +213,17 @@ def _apply_file(step: _Step) -> list[HunkResult]:
     if step.file.deletes:
         return _delete(step)
     return _modify(step)
+
+
+def _header_alone(step: _Step) -> list[HunkResult]:
+    """The new name or mode of a file whose hunks are all left out: nobody has dropped those."""
+    file = step.file
+    whole = file.creates or file.deletes
+    if whole or not file.hunks or (file.old_mode == file.new_mode and not file.renames):
+        return []
+    bare = file._replace(hunks=(), old_blob="", new_blob="")
+    ids = hunk_ids(step.ids[0].stack, step.patch, bare)
+    return _apply_file(step._replace(file=bare, ids=ids, adaptations={}))
 
 
 def _create(step: _Step) -> list[HunkResult]:

@@ -15,7 +15,7 @@ class Upstream(NamedTuple):
     """The change that a stack carries: repository, pull request, its state and commits.
 
     `relation` says whether the patches came from those commits (cherry-pick) or
-    were written here from the description (rewrite).
+    were written here from the description (rewrite); `source` is what was imported.
     """
 
     repo: str = ""
@@ -23,6 +23,7 @@ class Upstream(NamedTuple):
     state: str = "open"
     relation: str = "rewrite"
     commits: tuple[str, ...] = ()
+    source: str = ""
 
 
 class Stack(NamedTuple):
