@@ -9,7 +9,7 @@ from backport.core.patches import Hunk
 from backport.core.paths import decode
 
 RANGE = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
-MAX_HUNKS = 10_000  # a file; each is looked for in the whole target
+MAX_HUNKS = 2_000  # a file; each is looked for in the whole target
 _SIGNS = (b" ", b"+", b"-", b"\\")
 
 

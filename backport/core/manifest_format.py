@@ -20,7 +20,7 @@ from backport.core.manifests import (
 )
 from backport.core.patches import FilePatch, HunkId
 from backport.core.stacks import Stack
-from backport.core.tables import Table, nearest, parse_toml
+from backport.core.tables import EnoughProblems, Table, nearest, parse_toml
 
 _BAD_REF = re.compile(r"[\x00-\x20~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock(/|$)|^[./-]|/\.|[./]$")
 VERBS = ("drop", "reanchor", "replace")
@@ -42,6 +42,19 @@ def read_manifest(
     table = Table(values, source)
     if not values and source.problems:
         return Manifest(name, "", "", ()), source.problems
+    try:
+        return _manifest(name, file, table, stacks, replacements), source.problems
+    except EnoughProblems:
+        return Manifest(name, "", "", ()), source.problems
+
+
+def _manifest(
+    name: str,
+    file: str,
+    table: Table,
+    stacks: Mapping[str, Stack],
+    replacements: Mapping[str, bytes],
+) -> Manifest:
     if table.number("schema") != 1:
         table.problem("schema", "must be 1")
     listed = _stacks(table, stacks)
@@ -58,7 +71,7 @@ def read_manifest(
     )
     reader.check(manifest)
     table.finish()
-    return manifest, source.problems
+    return manifest
 
 
 def _stacks(table: Table, known: Mapping[str, Stack]) -> tuple[str, ...]:

@@ -24,6 +24,11 @@ from backport.core.tables import nearest
 from backport.core.texts import Edit, Placement, Target, split_keeping_ends
 
 MAX_CANDIDATES = 64
+MAX_PLACES = 1_000  # where lines stand more often, no scope is asked which of them is meant
+
+
+class _TooMany(Exception):
+    """Lines stand at too many places for one of them to be theirs."""
 
 
 def place(
@@ -35,6 +40,14 @@ def place(
     is the qualified name of the only scope to look in, as a manifest gives it;
     `alike` how often the patch makes this very change in the file.
     """
+    try:
+        return _place(hunk, target, known, within, alike)
+    except _TooMany:
+        detail = f"its lines stand at more than {MAX_PLACES:,} places"
+        return Placement(Outcome.AMBIGUOUS, detail=detail)
+
+
+def _place(hunk: Hunk, target: Target, known: bool, within: str | None, alike: int) -> Placement:
     if known:
         start = target.stands_once_at(hunk.before, first_line(hunk))
         if start is None:
@@ -77,6 +90,8 @@ def _spots(hunk: Hunk, block: bytes, target: Target) -> list[int]:
     found: list[int] = []
     at = text.find(block)
     while at != -1:
+        if len(found) > MAX_PLACES:
+            raise _TooMany
         line_start = at == 0 or text[at - 1] == 10
         fits_start = bool(hunk.leading) or at == 0
         fits_end = bool(hunk.trailing) or at + len(block) == len(text)
