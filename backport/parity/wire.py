@@ -1,4 +1,4 @@
-"""Measurements between processes: to JSON content and back."""
+"""Measurements and digests between processes: to JSON content and back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from backport.core.outcomes import Status
 from backport.parity.values import Error, Figure, Measurement
+
+BROKEN = "broken: "  # in place of a digest: the layer could not be run
 
 
 def content(measured: Measurement) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from backport.core.trees import EXECUTABLE, REGULAR, Entry, Overlay, Tree
 from backport.parity.intree.carried import run_carried
 from backport.parity.intree.children import Unavailable, ask
 from backport.parity.values import Carried, Measurement
-from backport.parity.wire import measurement
+from backport.parity.wire import BROKEN, measurement
 
 CHIPS = ("gfx950", "gfx942")
 CHILD = "backport.parity.intree.examined"
@@ -122,7 +123,7 @@ def judged(chip: str, found: Booted, pristine: Booted) -> list[Measurement]:
     return [
         _claim(chip, "changed modules import", new),
         _claim(chip, f"{found.ops} ops have their fakes' signatures", fakes),
-        *found.measurements,
+        *(replace(m, candidate=f"{chip}: {m.candidate}") for m in found.measurements),
         *_closed(chip, found.closed, pristine.closed),
     ]
 
@@ -134,12 +135,15 @@ def _untried(tests: Sequence[Carried]) -> list[Measurement]:
 
 
 def _closed(chip: str, found: Mapping[str, str], pristine: Mapping[str, str]) -> list[Measurement]:
-    """A layer that cannot be run closed in either tree tells why in place of its digest."""
+    """A layer that breaks fails; one that breaks in the pristine tree tells nothing."""
     claims = []
-    for name, digest in found.items():
-        before = pristine.get(name, "not run")
+    for layer, digest in found.items():
+        name, before = f"{layer}: closed gate equals the pristine tree", pristine[layer]
+        if before.startswith(BROKEN):
+            claims.append(_measurement(chip, name, Status.NOT_RUN, f"pristine tree {before}"))
+            continue
         differ = {} if before == digest else {"patched": digest, "pristine": before}
-        claims.append(_claim(chip, f"{name}: closed gate equals the pristine tree", differ))
+        claims.append(_claim(chip, name, differ))
     return claims
 
 

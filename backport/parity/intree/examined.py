@@ -17,11 +17,14 @@ def examine(asked: dict[str, Any]) -> dict[str, Any]:
     """Everything that is asked of one tree on one chip."""
     mismatches: Mismatches = {}
     platform = boot(asked["tree"], asked["chip"])
+    from backport.parity.intree.compiled_ops import CompiledOps
+
+    compiled = CompiledOps(Path(asked["tree"]))
     ops = record_ops(mismatches)
     failed = import_failures(asked["modules"])
     from backport.parity.intree.whole import examine_layers
 
-    found, closed = examine_layers(asked, platform)
+    found, closed = examine_layers(asked, platform, compiled)
     return {
         "failed": failed,
         "mismatches": mismatches,
