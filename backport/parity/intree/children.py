@@ -13,7 +13,7 @@ from typing import Any
 
 NEEDED = ("numpy", "packaging", "regex", "pydantic", "cbor2", "psutil", "zmq", "einops",
           "yaml", "tqdm", "msgspec", "cloudpickle")  # fmt: skip
-LIMIT = 300
+LIMIT = 600  # seconds; a busy machine is no reason to call a tree unavailable
 PACKAGES = Path(__file__).parents[3]
 
 
