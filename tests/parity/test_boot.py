@@ -57,6 +57,7 @@ def test_an_op_that_differs_from_its_fake_fails() -> None:
         pytest.param({"layer": "ab12"}, Status.PASSED, id="the same"),
         pytest.param({"layer": "cd34"}, Status.FAILED, id="another"),
         pytest.param({}, Status.FAILED, id="not run in the pristine tree"),
+        pytest.param({"layer": "broken: x"}, Status.NOT_RUN, id="breaks in the pristine tree"),
     ],
 )
 def test_a_closed_gate_leaves_what_the_pristine_tree_leaves(
@@ -64,6 +65,11 @@ def test_a_closed_gate_leaves_what_the_pristine_tree_leaves(
 ) -> None:
     found = boot.Booted(closed={"layer": "ab12"})
     assert notes(found, boot.Booted(closed=pristine))[2][0] is status
+
+
+def test_a_closed_layer_that_breaks_does_not_equal_itself() -> None:
+    same = boot.Booted(closed={"layer": "broken: x"})
+    assert notes(same, same)[2][0] is Status.NOT_RUN
 
 
 def test_executable_python_files_are_written_too(tmp_path: Path) -> None:

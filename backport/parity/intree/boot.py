@@ -138,7 +138,10 @@ def _closed(chip: str, found: Mapping[str, str], pristine: Mapping[str, str]) ->
     """A layer that breaks fails; one that breaks in the pristine tree tells nothing."""
     claims = []
     for layer, digest in found.items():
-        name, before = f"{layer}: closed gate equals the pristine tree", pristine[layer]
+        name, before = (
+            f"{layer}: closed gate equals the pristine tree",
+            pristine.get(layer, "not run"),
+        )
         if before.startswith(BROKEN):
             claims.append(_measurement(chip, name, Status.NOT_RUN, f"pristine tree {before}"))
             continue
