@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from backport.core.outcomes import Status
-from backport.parity import on_device
+from backport.parity import on_device, torch_problem
 from backport.parity.cases import CASES
 from backport.parity.values import ParityResult
 
 
 def test_an_absent_device_has_not_run(capsys: pytest.CaptureFixture[str]) -> None:
-    if not on_device.torch_problem("rocm"):
+    if not torch_problem("rocm"):
         pytest.skip("there is a ROCm device")
     assert on_device.main("rocm") == 3
     assert "torch sees no rocm device" in capsys.readouterr().out
