@@ -11,8 +11,15 @@ import torch
 
 from backport.parity.intree import context_gather as depth_a
 from backport.parity.intree.claims import claim
-from backport.parity.intree.whole_decode import kimi_layer
-from backport.parity.intree.whole_mla import KVProjection, Machine, poisoned, setting
+from backport.parity.intree.whole_decode import SHARED
+from backport.parity.intree.whole_mla import (
+    DENSE,
+    KVProjection,
+    Layer,
+    Machine,
+    poisoned,
+    setting,
+)
 from backport.parity.simulated import k_concat
 from backport.parity.values import Binding, Claim, Ran, World
 
@@ -34,7 +41,10 @@ class Prefill(depth_a.Prefill):
         self.values: list[torch.Tensor] = []
         kind = "auto" if made.cache.dtype == torch.bfloat16 else "fp8"
         projection = KVProjection(made.weight)
-        layer = kimi_layer(machine, _shape(made), cache_dtype=kind, kv_b_proj=projection)
+        # The shared wrapper: 0.32.0's Kimi-K3 class cannot be built with both quantized bmms off.
+        layer = Layer(
+            machine, _shape(made), SHARED, DENSE, kind, rotates=False, kv_b_proj=projection
+        )
         self.impl = layer.attention.impl
         self.ops = _functions()
 
