@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backport.audit.auditing import run, tree_findings
+from backport.audit.auditing import Auditor, tree_findings
 from backport.audit.catalogue import CHECKS, RULES
 from backport.audit.dropped import names_defined
 from backport.audit.subject import Accepted, Commit, Landing, Options, Rule
@@ -19,6 +19,7 @@ from backport.core.trees import Entry, Tree
 __all__ = [
     "CHECKS",
     "Accepted",
+    "Auditor",
     "Commit",
     "Landing",
     "Options",
@@ -34,7 +35,7 @@ def audit(
     base: Tree, changes: Mapping[str, Entry | None], *, options: Options
 ) -> tuple[CheckResult, ...]:
     """One result per check for the tree with these changes, against the tree without them."""
-    return run(base, changes, options)
+    return Auditor(base, options).audit(changes)
 
 
 def audit_tree(tree: Tree, options: Options) -> tuple[Finding, ...]:

@@ -40,31 +40,53 @@ class Findings:
         self.by_check.setdefault(name, []).extend(found)
 
 
-def run(
-    base: Tree, changes: Mapping[str, Entry | None], options: Options
-) -> tuple[CheckResult, ...]:
-    """One result per check, with only what the changes made worse."""
-    pristine = _subject(base, base.entry, _table(base, options), options)
-    after = Overlay(base, dict(changes))
-    table = pristine.table.patched(changes)
-    patched = _subject(after, after.entry, table, options)
-    patched = replace(patched, before=pristine.table, touched=frozenset(changes))
-    pristine = replace(pristine, touched=frozenset(changes), minimum=patched.minimum)
-    chosen = [n for n, check in CHECKS.items() if _skipped(n, check, patched) is None]
-    files = [path for path in changes if path.endswith(".py")]
-    files += neighbours(pristine.table, table, changes) if _reads_files(chosen) else []
-    found = _findings(patched, chosen, files)
-    suspicious = [name for name in chosen if found.by_check.get(name)]
-    compared = [name for name in suspicious if CHECKS[name].compared]
-    known = _findings(pristine, compared, sorted({*files, *changes}))
-    fresh = {n: _fresh(found.by_check[n], known.by_check.get(n, []), changes) for n in suspicious}
-    return _results(_mended(_alone(fresh), options), patched)
+class Auditor:
+    """Audits changes to one tree, of which the table is read once.
+
+    `table` is that of the tree, where it is at hand.
+    """
+
+    def __init__(self, base: Tree, options: Options, table: Table | None = None) -> None:
+        self.base = base
+        self.options = options
+        self._pristine = _subject(base, base.entry, table or _table(base, options), options)
+
+    def audit(self, changes: Mapping[str, Entry | None]) -> tuple[CheckResult, ...]:
+        """One result per check, with only what the changes made worse."""
+        after = Overlay(self.base, dict(changes))
+        before = self._pristine.table
+        patched = _subject(after, after.entry, before.patched(changes), self.options)
+        patched = replace(patched, before=before, touched=frozenset(changes))
+        pristine = replace(self._pristine, touched=frozenset(changes), minimum=patched.minimum)
+        chosen = _chosen(patched)
+        files = [path for path in changes if path.endswith(".py")]
+        files += neighbours(before, patched.table, changes) if _reads_files(chosen) else []
+        found = _findings(patched, chosen, files)
+        suspicious = [name for name in chosen if found.by_check.get(name)]
+        compared = [name for name in suspicious if CHECKS[name].compared]
+        known = _findings(pristine, compared, sorted({*files, *changes}))
+        fresh = {
+            name: _fresh(found.by_check[name], known.by_check.get(name, []), changes)
+            for name in suspicious
+        }
+        return _results(_mended(_alone(fresh), self.options), patched)
+
+    def onto(self, tree: Tree) -> Auditor:
+        """An auditor of another tree; only the files that differ are read."""
+        had, has = self.base.paths(), tree.paths()
+        differing = {path for path in had.keys() | has.keys() if had.get(path) != has.get(path)}
+        table = self._pristine.table.patched({path: tree.entry(path) for path in differing})
+        return Auditor(tree, self.options, table)
+
+
+def _chosen(subject: Subject) -> list[str]:
+    return [name for name, check in CHECKS.items() if _skipped(name, check, subject) is None]
 
 
 def tree_findings(tree: Tree, options: Options) -> tuple[Finding, ...]:
     """Every finding of one tree, as if nothing of it were known to be well."""
     subject = _subject(tree, tree.entry, _table(tree, options), options)
-    chosen = [n for n, check in CHECKS.items() if _skipped(n, check, subject) is None]
+    chosen = _chosen(subject)
     paths = sorted(path for path in subject.table.everything if path.endswith(".py"))
     found = _findings(subject, chosen, paths)
     return tuple(finding for name in chosen for finding in found.by_check.get(name, ()))
