@@ -4,7 +4,7 @@ A pair is an original commit O with its parent P, and a maintainer's backport B 
 parent T. git merges O onto T on its own; where that is clean, the result is either what
 the maintainer committed or not. The audit sees T and the merge, never B.
 
-    python benchmarks/audit_backports.py --pairs pairs.jsonl --repos FOLDER [--limit N]
+    make bench-audit PAIRS=pairs.jsonl REPOS=FOLDER LIMIT=20
 
 `pairs.jsonl` holds one object a line with the keys repo, P, O, T, B, files_O, scope and
 git.verdict ("identical" or "different"; others are left out). FOLDER holds a bare
@@ -14,24 +14,27 @@ repository for each `owner/name`, as `owner+name`, `owner+name/repo` or `name`.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
 import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import zlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from backport.audit import Options, audit
+from backport.audit import Auditor, Options
 from backport.core.outcomes import Finding, Severity
 from backport.core.trees import GITLINK, Entry
 
@@ -97,6 +100,13 @@ class Repository:
     def tree_of(self, commit: str) -> str:
         return self.read(commit)[5:45].decode()
 
+    def time_of(self, commit: str) -> int:
+        """When a commit was made, in seconds; 0 where it is not at hand."""
+        with contextlib.suppress(KeyError):
+            found = re.search(rb"^committer .* (\d+) [-+]\d+$", self.read(commit), re.MULTILINE)
+            return int(found[1]) if found else 0
+        return 0
+
     def merge(self, pair: Pair) -> str | None:
         """The tree of git's own merge of O onto T, where it is clean."""
         base = self._commit(self.tree_of(pair["P"]))
@@ -139,6 +149,25 @@ class StoredTree:
         return Entry(found[0], self.repository.read(found[1]))
 
 
+class Auditors:
+    """The auditors used last: the next tree's is made from that of the most similar one."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._kept: deque[tuple[StoredTree, Auditor]] = deque(maxlen=4)
+
+    def of(self, tree: str) -> Auditor:
+        """The auditor of a tree."""
+        wanted = StoredTree(self.repository, tree)
+        entries = wanted.files.items()
+        near = max(self._kept, key=lambda kept: len(kept[0].files.items() & entries), default=None)
+        if near is not None and near[0].files == wanted.files:
+            return near[1]
+        found = near[1].onto(wanted) if near is not None else Auditor(wanted, Options(checks=ALL))
+        self._kept.append((wanted, found))
+        return found
+
+
 class Judged(NamedTuple):
     """A pair, whether git's merge is what was committed, and what the audit says of it."""
 
@@ -158,8 +187,9 @@ NAME_CODES = frozenset(
 )
 
 
-def judge(repository: Repository, pair: Pair, cache: Path) -> Judged | None:
+def judge(auditors: Auditors, pair: Pair) -> Judged | None:
     """What the audit says of git's merge; None where the merge is not clean or not Python."""
+    repository = auditors.repository
     merged = repository.merge(pair)
     if merged is None:
         return None
@@ -176,11 +206,10 @@ def judge(repository: Repository, pair: Pair, cache: Path) -> Judged | None:
         for path, found in change.items()
         if found is None or found[0] != GITLINK
     }
-    begin = time.perf_counter()
-    options = Options(cache=cache, checks=ALL)
-    results = audit(StoredTree(repository, onto), entries, options=options)
-    findings = [finding for result in results for finding in result.findings]
-    return Judged(pair, identical, findings, time.perf_counter() - begin)
+    auditor = auditors.of(onto)
+    begin = time.process_time()
+    findings = [finding for result in auditor.audit(entries) for finding in result.findings]
+    return Judged(pair, identical, findings, time.process_time() - begin)
 
 
 def _difference(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]]) -> Change:
@@ -188,23 +217,20 @@ def _difference(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, 
     return {p: after.get(p) for p in paths if before.get(p) != after.get(p)}
 
 
-def judged(pairs: list[Pair], repos: Path, scratch: Path) -> Iterator[Judged]:
-    """Every pair whose repository and commits are at hand."""
-    name, repository = "", None
-    for pair in pairs:
-        if pair["repo"] != name:
-            if repository is not None:
-                repository.close()
-                shutil.rmtree(repository.path)
-            name, source = pair["repo"], _find(repos, pair["repo"])
-            where = scratch / name.replace("/", "+")
-            repository = Repository(source, where) if source is not None else None
-        try:
-            found = judge(repository, pair, scratch / "cache") if repository else None
-        except KeyError:
-            continue
-        if found is not None:
-            yield found
+def judged(pairs: list[Pair], source: Path, scratch: Path) -> Iterator[Judged]:
+    """Every pair of one repository whose commits are at hand, in the order of their time."""
+    repository = Repository(source, scratch)
+    auditors = Auditors(repository)
+    try:
+        present = [(when, pair) for pair in pairs if (when := repository.time_of(pair["T"]))]
+        for _, pair in sorted(present, key=lambda each: each[0]):
+            with contextlib.suppress(KeyError):
+                found = judge(auditors, pair)
+                if found is not None:
+                    yield found
+    finally:
+        repository.close()
+        shutil.rmtree(repository.path)
 
 
 def _find(repos: Path, name: str) -> Path | None:
@@ -227,12 +253,18 @@ def main() -> None:
     options = parser.parse_args()
     pairs = [json.loads(line) for line in options.pairs.read_text().splitlines()]
     pairs = _chosen(pairs, options.only, options.limit)
-    with tempfile.TemporaryDirectory() as folder:
-        found = []
-        for item in judged(pairs, options.repos, Path(folder)):
-            found.append(item)
-            if options.show:
-                _show(item)
+    gc.disable()
+    found: list[Judged] = []
+    for name in dict.fromkeys(pair["repo"] for pair in pairs):
+        source = _find(options.repos, name)
+        mine = [pair for pair in pairs if pair["repo"] == name]
+        sys.stderr.write(f"{name}: {len(mine) if source else 'not at hand, no'} pairs\n")
+        with tempfile.TemporaryDirectory() as folder:
+            for item in judged(mine, source, Path(folder, "repo")) if source else ():
+                found.append(item)
+                if options.show:
+                    _show(item)
+        gc.collect()
     _report(found)
 
 
@@ -255,6 +287,7 @@ def _show(item: Judged) -> None:
     if item.findings:
         kind = "identical" if item.identical else "different"
         sys.stdout.write(f"{kind} {item.pair['repo']} {item.pair['B'][:12]}\n")
+        sys.stdout.flush()
         for f in item.findings:
             sys.stdout.write(f"    {f.path}:{f.line}: {f.severity}: {f.message} [{f.code}]\n")
 
@@ -277,7 +310,7 @@ def _report(found: list[Judged]) -> None:
             sys.stdout.write(f"    {code:26} {count}\n")
     seconds = sorted(item.seconds for item in found)
     if seconds:
-        sys.stdout.write(f"seconds a merge: median {seconds[len(seconds) // 2]:.2f}\n")
+        sys.stdout.write(f"CPU seconds a merge: median {seconds[len(seconds) // 2]:.2f}\n")
 
 
 def _share(count: int, total: int) -> str:

@@ -7,7 +7,6 @@ code which only moved is not new. What the pristine tree has, it may keep.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,15 +16,14 @@ from backport.audit.catalogue import CHECKS, STALE
 from backport.audit.ignored import Ignored
 from backport.audit.impact import neighbours
 from backport.audit.resolve import Resolver
-from backport.audit.subject import Accepted, Check, Options, Subject, Version
+from backport.audit.subject import Accepted, Check, Options, Subject
 from backport.audit.table import Table
-from backport.audit.versions import minimum_python
+from backport.audit.versions import oldest_python
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
 from backport.core.trees import Entry, Overlay, Tree
 
 Key = tuple[str, str, str, str]
 
-_PYTHON_REQUIRES = re.compile(rb"python_requires\s*=\s*[\"']?([^\"'\n]+)")
 _OPINIONS = frozenset({"ruff", "ty", "removed"})
 """Checks that only add to what the others find at the same place."""
 
@@ -108,29 +106,10 @@ def _subject(
         Resolver(table),
         entry,
         options,
-        options.minimum or _minimum(tree),
+        options.minimum or oldest_python(tree),
         frozenset(),
         Ignored.read(ignored.data if ignored is not None else None),
     )
-
-
-def _minimum(tree: Tree) -> Version | None:
-    """The oldest Python that the tree says it supports."""
-    project = tree.entry("pyproject.toml")
-    if project is not None:
-        try:
-            table = tomllib.loads(project.data.decode("utf-8", "replace"))
-        except tomllib.TOMLDecodeError:
-            return None
-        wanted = table.get("project", {}).get("requires-python")
-        if isinstance(wanted, str):
-            return minimum_python(wanted)
-    for path in ("setup.cfg", "setup.py"):
-        entry = tree.entry(path)
-        match = _PYTHON_REQUIRES.search(entry.data) if entry is not None else None
-        if match is not None:
-            return minimum_python(match[1].decode("utf-8", "replace").strip())
-    return None
 
 
 def _skipped(name: str, check: Check, subject: Subject) -> str | None:

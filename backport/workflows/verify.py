@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from typing import TYPE_CHECKING
 
 from backport.core.evaluating import Evaluation
@@ -20,18 +18,6 @@ LEFT_OUT = "left out with --no-audit"
 _OURS = ("requires", "landing")  # judged here and while placing, with more at hand
 
 
-def minimum_python(tree: Tree) -> tuple[int, int] | None:
-    """The oldest Python that the tree's `requires-python` allows, or None where it says none."""
-    entry = tree.entry("pyproject.toml")
-    try:
-        project = tomllib.loads(entry.data.decode()) if entry else {}
-        wanted = str(project.get("project", {}).get("requires-python", ""))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, AttributeError):
-        return None
-    found = re.search(r">=?\s*(\d+)\.(\d+)", wanted)
-    return (int(found.group(1)), int(found.group(2))) if found else None
-
-
 def verify(
     library: Library, manifest: Manifest, base: Tree, evaluation: Evaluation, audit: bool
 ) -> tuple[CheckResult, ...]:
@@ -44,20 +30,21 @@ def verify(
     applied = [r for r in evaluation.results if r.outcome is StackOutcome.APPLIED]
     if not applied or any(r.outcome is StackOutcome.CONFLICT for r in evaluation.results):
         from backport.audit.compiles import compile_check
+        from backport.audit.versions import oldest_python
 
         note = "a stack does not apply" if applied else "no stack changes anything"
-        compiled = compile_check(evaluation.changes, minimum_python(base))
+        compiled = compile_check(evaluation.changes, oldest_python(base))
         return (compiled, CheckResult("audit", Status.NOT_RUN, note=note))
     from backport.audit import audit as audited
     from backport.workflows.requiring import check_requires
 
-    checks = audited(base, evaluation.changes, options=_options(library, manifest, base))
+    checks = audited(base, evaluation.changes, options=_options(library, manifest))
     stacks = [library.stacks[result.stack] for result in applied]
     told = [check for check in checks if check.name not in _OURS]
     return (*told, check_requires(base, stacks))
 
 
-def _options(library: Library, manifest: Manifest, base: Tree) -> AuditOptions:
+def _options(library: Library, manifest: Manifest) -> AuditOptions:
     from backport.audit import Options, names_defined
     from backport.sources import cache_dir
 
@@ -68,6 +55,4 @@ def _options(library: Library, manifest: Manifest, base: Tree) -> AuditOptions:
         if isinstance(manifest.adaptations_of(stack).get(str(hunk_id)), Drop) and index >= 0
         for line in file.hunks[index].added
     ]
-    return Options(
-        cache=cache_dir() / "tables", minimum=minimum_python(base), dropped=names_defined(lines)
-    )
+    return Options(cache=cache_dir() / "tables", dropped=names_defined(lines))

@@ -168,3 +168,14 @@ def test_packages_below_a_source_folder_are_found() -> None:
     assert said(base, {"src/eng/a.py": "from eng.ops import g\n"}) == [
         "src/eng/a.py:1 missing-symbol eng.ops.g"
     ]
+
+
+def test_a_name_that_was_only_passed_on_hurts_those_who_had_it_from_there() -> None:
+    base = {
+        "pkg/__init__.py": "",
+        "pkg/spec.py": "class Spec:\n    pass\n",
+        "pkg/a.py": "from pkg.spec import Spec\n",
+        "pkg/b.py": "from pkg.a import Spec\n",
+        "pkg/c.py": "from pkg.spec import Spec\n",
+    }
+    assert said(base, {"pkg/a.py": "x = 1\n"}) == ["pkg/b.py:1 missing-symbol pkg.a.Spec"]
