@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backport.audit.auditing import Auditor, tree_findings
+from backport.audit.auditing import Auditor
 from backport.audit.catalogue import CHECKS, RULES
 from backport.audit.dropped import names_defined
 from backport.audit.subject import Accepted, Commit, Landing, Options, Rule
@@ -40,7 +40,7 @@ def audit(
 
 def audit_tree(tree: Tree, options: Options) -> tuple[Finding, ...]:
     """Every finding of one tree, to judge a pristine one."""
-    return tree_findings(tree, options)
+    return Auditor(tree, options).standing()
 
 
 def explain(code: str) -> Rule:

@@ -69,6 +69,15 @@ class Auditor:
         }
         return _results(_mended(_alone(fresh), self.options), patched)
 
+    def standing(self, paths: Iterable[str] | None = None) -> tuple[Finding, ...]:
+        """Every finding of the tree itself, or of some files: nothing is known to be well."""
+        subject = self._pristine
+        chosen = _chosen(subject)
+        wanted = set(subject.table.everything if paths is None else paths)
+        found = _findings(subject, chosen, sorted(p for p in wanted if p.endswith(".py")))
+        every = (finding for name in chosen for finding in found.by_check.get(name, ()))
+        return tuple(finding for finding in every if finding.path in wanted or not finding.path)
+
     def onto(self, tree: Tree) -> Auditor:
         """An auditor of another tree; only the files that differ are read."""
         had, has = self.base.paths(), tree.paths()
@@ -79,15 +88,6 @@ class Auditor:
 
 def _chosen(subject: Subject) -> list[str]:
     return [name for name, check in CHECKS.items() if _skipped(name, check, subject) is None]
-
-
-def tree_findings(tree: Tree, options: Options) -> tuple[Finding, ...]:
-    """Every finding of one tree, as if nothing of it were known to be well."""
-    subject = _subject(tree, tree.entry, _table(tree, options), options)
-    chosen = _chosen(subject)
-    paths = sorted(path for path in subject.table.everything if path.endswith(".py"))
-    found = _findings(subject, chosen, paths)
-    return tuple(finding for name in chosen for finding in found.by_check.get(name, ()))
 
 
 def _table(tree: Tree, options: Options) -> Table:
