@@ -179,3 +179,16 @@ def test_a_name_that_was_only_passed_on_hurts_those_who_had_it_from_there() -> N
         "pkg/c.py": "from pkg.spec import Spec\n",
     }
     assert said(base, {"pkg/a.py": "x = 1\n"}) == ["pkg/b.py:1 missing-symbol pkg.a.Spec"]
+
+
+def test_a_module_whose_own_dict_others_fill_may_have_any_name() -> None:
+    base = {
+        "units/__init__.py": "from units.si import *\n",
+        "units/core.py": "def define(name, namespace):\n    namespace[name] = name\n",
+        "units/si.py": "from units.core import define\n\n_ns = {}\n\ndefine('metre', _ns)\n",
+    }
+    use = {"use.py": "import units\n\nx = units.metre\n"}
+    filled = {**base, "units/si.py": base["units/si.py"].format("globals()")}
+    read = {**base, "units/si.py": base["units/si.py"].format("dict(globals())")}
+    assert said(filled, use) == []
+    assert said(read, use) == ["use.py:3 missing-attribute units.metre"]
