@@ -12,16 +12,14 @@ from collections.abc import Mapping
 from backport.audit.auditing import Auditor
 from backport.audit.catalogue import CHECKS, RULES
 from backport.audit.dropped import names_defined
-from backport.audit.subject import Accepted, Commit, Landing, Options, Rule
+from backport.audit.subject import Commit, Options, Rule
 from backport.core.outcomes import CheckResult, Finding
 from backport.core.trees import Entry, Tree
 
 __all__ = [
     "CHECKS",
-    "Accepted",
     "Auditor",
     "Commit",
-    "Landing",
     "Options",
     "Rule",
     "audit",

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from backport.audit.building import table_of
-from backport.audit.catalogue import CHECKS, STALE
+from backport.audit.catalogue import CHECKS
 from backport.audit.ignored import Ignored
 from backport.audit.impact import neighbours
 from backport.audit.resolve import Resolver
-from backport.audit.subject import Accepted, Check, Options, Subject
+from backport.audit.subject import Check, Options, Subject
 from backport.audit.table import Table
 from backport.audit.versions import oldest_python
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
@@ -188,19 +188,14 @@ def _with_hint(finding: Finding, options: Options) -> Finding:
 
 
 def _results(fresh: dict[str, list[Finding]], subject: Subject) -> tuple[CheckResult, ...]:
-    """A result for every check, less the accepted findings, and one for stale acceptances."""
-    accepted = {(a.code, a.path, a.symbol) for a in subject.options.accepted}
+    """A result for every check."""
     results = []
     for name, check in CHECKS.items():
         skipped = _skipped(name, check, subject)
         if skipped is not None:
             results.append(CheckResult(name, Status.NOT_RUN, note=skipped))
-            continue
-        kept = [f for f in fresh.get(name, ()) if (f.code, f.path, f.symbol) not in accepted]
-        results.append(_result(name, kept))
-    if subject.options.accepted:
-        made = {(f.code, f.path, f.symbol) for found in fresh.values() for f in found}
-        results.append(_result("accept", list(_stale(subject, made))))
+        else:
+            results.append(_result(name, fresh.get(name, [])))
     return tuple(results)
 
 
@@ -209,21 +204,3 @@ def _result(name: str, found: list[Finding]) -> CheckResult:
     status = Status.FAILED if failed else Status.PASSED
     ordered = sorted(found, key=lambda f: (f.path, f.line, f.column, f.message))
     return CheckResult(name, status, tuple(ordered))
-
-
-def _stale(subject: Subject, made: set[tuple[str, str, str]]) -> Iterator[Finding]:
-    """Acceptances of what was not found, where the check that would find it was run."""
-    ran = {
-        rule.code
-        for name, check in CHECKS.items()
-        if _skipped(name, check, subject) is None
-        for rule in check.rules
-    }
-    for entry in subject.options.accepted:
-        if (entry.code, entry.path, entry.symbol) not in made and entry.code in ran:
-            yield _stale_finding(entry)
-
-
-def _stale_finding(entry: Accepted) -> Finding:
-    message = f"nothing to accept: no `{entry.code}` for `{entry.symbol}`"
-    return Finding(entry.path, 0, 0, Severity.ERROR, STALE.code, message, entry.symbol, STALE.mend)

@@ -10,7 +10,6 @@ from backport.audit.checks import (
     fixtures,
     flags,
     imports,
-    landing,
     markers,
     names,
     newer,
@@ -19,7 +18,6 @@ from backport.audit.checks import (
     overrides,
     references,
     removed,
-    requirements,
     reverted,
 )
 from backport.audit.subject import Check, Rule
@@ -40,19 +38,26 @@ CHECKS: dict[str, Check] = {
     "references": references.CHECK,
     "fixtures": fixtures.CHECK,
     "stdlib": newer.CHECK,
-    "landing": landing.CHECK,
     "reverted": reverted.CHECK,
-    "requires": requirements.CHECK,
     "ruff": opinions.RUFF_CHECK,
     "ty": opinions.TY_CHECK,
 }
 
-STALE = Rule(
-    "stale-acceptance",
-    "the manifest accepts a finding that the audit does not make",
-    "take the entry out: what it accepted is gone, or has another symbol",
+_ELSEWHERE = (
+    Rule(
+        "requirement-unmet",
+        "the target pins a version of another project that the stack's requirement excludes",
+        "raise the pin with the stack, or probe for the feature and fall back without it",
+    ),
+    Rule(
+        "stale-accept",
+        "the manifest accepts a finding that no check makes",
+        "take the entry out: what it accepted is gone, or has another symbol",
+    ),
 )
+"""What is told beside the audit, of the stacks and of the manifest."""
 
 RULES: dict[str, Rule] = {
-    rule.code: rule for rule in (*(r for c in CHECKS.values() for r in c.rules), STALE)
+    rule.code: rule
+    for rule in sorted((*(r for c in CHECKS.values() for r in c.rules), *_ELSEWHERE))
 }

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from backport.core.evaluating import Evaluation
 from backport.core.manifests import Drop, Manifest
 from backport.core.outcomes import CheckResult, StackOutcome, Status
 from backport.core.paths import decode
-from backport.core.trees import Tree
+from backport.core.stacks import Stack
+from backport.core.trees import Overlay, Tree
 from backport.library import Library
 
 if TYPE_CHECKING:
+    from backport.audit import Commit
     from backport.audit import Options as AuditOptions
 
 LEFT_OUT = "left out with --no-audit"
-_OURS = ("requires", "landing")  # judged here and while placing, with more at hand
 
 
 def verify(
-    library: Library, manifest: Manifest, base: Tree, evaluation: Evaluation, audit: bool
+    library: Library,
+    manifest: Manifest,
+    base: Tree,
+    evaluation: Evaluation,
+    audit: bool,
+    history: Sequence[tuple[str, str]] | None = None,
 ) -> tuple[CheckResult, ...]:
     """Compile and audit the changed files; `not_run` with the reason where that was left out.
 
-    The audit tells only what the stacks made worse, against the pristine base.
+    The audit tells only what the stacks made worse, against the pristine base. `history`
+    holds the (id, message) of later commits of the source that take back others.
     """
     if not audit:
         return (CheckResult("compile", Status.NOT_RUN, note=LEFT_OUT),)
@@ -38,14 +46,20 @@ def verify(
     from backport.audit import audit as audited
     from backport.workflows.requiring import check_requires
 
-    checks = audited(base, evaluation.changes, options=_options(library, manifest))
     stacks = [library.stacks[result.stack] for result in applied]
-    told = [check for check in checks if check.name not in _OURS]
-    return (*told, check_requires(base, stacks))
+    options = _options(library, manifest, stacks, history)
+    checks = audited(base, evaluation.changes, options=options)
+    patched = Overlay(base, dict(evaluation.changes))
+    return (*checks, check_requires(patched, stacks))
 
 
-def _options(library: Library, manifest: Manifest) -> AuditOptions:
-    from backport.audit import Options, names_defined
+def _options(
+    library: Library,
+    manifest: Manifest,
+    stacks: Sequence[Stack],
+    history: Sequence[tuple[str, str]] | None,
+) -> AuditOptions:
+    from backport.audit import Commit, Options, names_defined
     from backport.sources import cache_dir
 
     lines = [
@@ -55,4 +69,21 @@ def _options(library: Library, manifest: Manifest) -> AuditOptions:
         if isinstance(manifest.adaptations_of(stack).get(str(hunk_id)), Drop) and index >= 0
         for line in file.hunks[index].added
     ]
-    return Options(cache=cache_dir() / "tables", dropped=names_defined(lines))
+    later = None if history is None else tuple(Commit.of(*entry) for entry in history)
+    return Options(
+        cache=cache_dir() / "tables",
+        dropped=names_defined(lines),
+        carried=tuple(commit for stack in stacks for commit in _carried(stack)),
+        history=later,
+    )
+
+
+def _carried(stack: Stack) -> Iterator[Commit]:
+    """What of the source a stack carries: its commits, under the subject that they were merged
+    with."""
+    from backport.audit import Commit
+
+    upstream = stack.upstream
+    subject = f"{stack.title} (#{upstream.pull})" if upstream.pull else stack.title
+    if upstream.pull or upstream.commits:
+        yield from (Commit(commit, subject, "") for commit in upstream.commits or ("",))

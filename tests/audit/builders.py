@@ -58,6 +58,6 @@ def said(base: Texts, change: Texts, **options: Any) -> list[str]:
 OWN = frozenset(
     {"compile", "markers", "names", "imports", "attributes", "flags", "calls", "overrides"}
     | {"fakes", "ops", "duplicates", "removed", "references", "fixtures", "stdlib"}
-    | {"landing", "reverted", "requires"}
+    | {"reverted"}
 )
 """All checks but the opinions of other tools."""

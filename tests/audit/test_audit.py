@@ -1,10 +1,10 @@
-"""The audit as a whole: only what became worse, acceptances, hints, moved files."""
+"""The audit as a whole: only what became worse, hints, moved files."""
 
 from __future__ import annotations
 
 import pytest
 
-from backport.audit import CHECKS, Accepted, audit_tree, explain, names_defined
+from backport.audit import CHECKS, audit_tree, explain, names_defined
 from backport.audit.subject import Options
 from backport.core.outcomes import Severity, Status
 from tests.audit.builders import OWN, files, findings, results, said
@@ -59,26 +59,6 @@ def test_codes_explain_themselves() -> None:
             assert rule.mend
     with pytest.raises(KeyError):
         explain("nonsense")
-
-
-def test_an_accepted_finding() -> None:
-    entry = Accepted("undefined-name", "a.py", "gone", "set by the host program")
-    found = results({}, {"a.py": BROKEN}, accepted=(entry,), checks=OWN)
-    assert found["names"].status is Status.PASSED
-    assert found["accept"].status is Status.PASSED
-
-
-def test_a_stale_acceptance_is_an_error() -> None:
-    entry = Accepted("undefined-name", "a.py", "other", "no longer so")
-    found = results({}, {"a.py": BROKEN}, accepted=(entry,), checks=OWN)
-    assert found["names"].status is Status.FAILED
-    assert [f.code for f in found["accept"].findings] == ["stale-acceptance"]
-
-
-def test_an_acceptance_is_not_stale_where_its_check_is_not_run() -> None:
-    entry = Accepted("undefined-name", "a.py", "other", "no longer so")
-    found = results({}, {"a.py": "x = 1\n"}, accepted=(entry,), checks=frozenset({"calls"}))
-    assert found["accept"].status is Status.PASSED
 
 
 def test_a_dropped_definition_is_named_in_the_mend() -> None:
