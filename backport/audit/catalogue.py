@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backport.audit.checks import (
+    abstract,
     attributes,
     calls,
     compiling,
@@ -31,6 +32,7 @@ CHECKS: dict[str, Check] = {
     "flags": flags.CHECK,
     "calls": calls.CHECK,
     "overrides": overrides.CHECK,
+    "abstract": abstract.CHECK,
     "fakes": ops.FAKES,
     "ops": ops.CALLS,
     "duplicates": duplicates.CHECK,

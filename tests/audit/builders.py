@@ -57,6 +57,7 @@ def said(base: Texts, change: Texts, **options: Any) -> list[str]:
 
 OWN = frozenset(
     {"compile", "markers", "names", "imports", "attributes", "flags", "calls", "overrides"}
+    | {"abstract"}
     | {"fakes", "ops", "duplicates", "removed", "references", "fixtures", "stdlib"}
     | {"reverted"}
 )
