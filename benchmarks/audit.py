@@ -18,7 +18,6 @@ from typing import NamedTuple
 import click
 
 from backport import releases
-from backport.checkout import Checkout
 
 PROJECT = Path(__file__).resolve().parent.parent
 TARGET, STACK = "v0.28.0", "sparse-mla-qk-rope-cache"
