@@ -113,8 +113,20 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
         problems += found
         if canonical and not found:
             problems += uncanonical(shown, stacks[folder.name], files)
+        if canonical:
+            problems += _unreadable_decisions(folder, root)
     manifests = _manifests(root, stacks, problems)
     return Library(root, stacks, manifests), problems
+
+
+def _unreadable_decisions(folder: Path, root: Path) -> list[str]:
+    from backport.core.resolutions import FOLDER, read_resolutions
+
+    problems: list[str] = []
+    for path in sorted((folder / FOLDER).glob("*.toml")):
+        text = decode(_read(path, MAX_TOML, problems, root))
+        problems += read_resolutions(path.relative_to(root).as_posix(), text)[1]
+    return problems
 
 
 def _manifests(root: Path, stacks: Mapping[str, Stack], problems: list[str]) -> dict[str, Manifest]:

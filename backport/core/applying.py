@@ -7,7 +7,7 @@ and every hunk's outcome is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from backport.core.anchoring import place_at
 from backport.core.binary import BinaryError, patched
@@ -25,8 +25,7 @@ from backport.core.trees import REGULAR, Entry, Overlay, Tree
 Adaptations = Mapping[str, Adaptation]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class _Step:
+class _Step(NamedTuple):
     """One file of one patch being applied: what it reads, and what came of it."""
 
     patch: Patch
@@ -36,10 +35,14 @@ class _Step:
     tree: Overlay
     before: Tree  # as the whole patch found it: what git's renames and copies start from
 
+    def adaptation(self, index: int) -> Adaptation | None:
+        """What the manifest says of the hunk at `index`."""
+        return self.adaptations.get(str(self.ids[index])) if self.adaptations else None
+
     def result(self, index: int, placement: Placement, hunk: Hunk | None = None) -> HunkResult:
         """The outcome of the hunk at `index` (the whole file's where it has no hunks)."""
         line = hunk.at if hunk else self.file.at
-        entry = self.adaptations.get(str(self.ids[index]))
+        entry = self.adaptation(index)
         counted = hunk if placement.outcome.placed else None
         return HunkResult(
             self.ids[index],
@@ -48,7 +51,7 @@ class _Step:
             placement.line,
             placement.offset,
             entry.reason if entry else "",
-            placement.detail,
+            _with_entry(placement, entry),
             f"{self.patch.source}:{line}" if self.patch.source else "",
             placement.candidates,
             hunk is not None and not hunk.removed,
@@ -65,12 +68,19 @@ class _Step:
         ]
 
     def dropped(self, index: int) -> Placement | None:
-        entry = self.adaptations.get(str(self.ids[index]))
+        entry = self.adaptation(index)
         return Placement(Outcome.DROPPED) if isinstance(entry, Drop) else None
 
     @property
     def all_dropped(self) -> bool:
         return all(self.dropped(index) for index in range(len(self.ids)))
+
+
+def _with_entry(placement: Placement, entry: Adaptation | None) -> str:
+    """The detail, and where the entry stands that does not give the hunk a place."""
+    if not entry or not placement.outcome.failed:
+        return placement.detail
+    return f"{placement.detail}; mend its entry at {entry.source}"
 
 
 def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResult:
@@ -144,7 +154,7 @@ def _as_already(result: HunkResult) -> HunkResult:
 def _apply_file(step: _Step) -> list[HunkResult]:
     """Apply one file's patch to the overlay and tell each hunk's outcome."""
     if step.all_dropped:
-        return step.all(Outcome.DROPPED)
+        return [*step.all(Outcome.DROPPED), *_header_alone(step)]
     blocked = obstacle(step.file, step.tree)
     if blocked:
         return step.all(Outcome.CONFLICT, blocked)
@@ -153,6 +163,17 @@ def _apply_file(step: _Step) -> list[HunkResult]:
     if step.file.deletes:
         return _delete(step)
     return _modify(step)
+
+
+def _header_alone(step: _Step) -> list[HunkResult]:
+    """The new name or mode of a file whose hunks are all left out: nobody has dropped those."""
+    file = step.file
+    whole = file.creates or file.deletes
+    if whole or not file.hunks or (file.old_mode == file.new_mode and not file.renames):
+        return []
+    bare = file._replace(hunks=(), old_blob="", new_blob="")
+    ids = hunk_ids(step.ids[0].stack, step.patch, bare)
+    return _apply_file(step._replace(file=bare, ids=ids, adaptations={}))
 
 
 def _create(step: _Step) -> list[HunkResult]:
@@ -303,7 +324,7 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
 def _place_one(
     step: _Step, index: int, hunk: Hunk, target: Target, known: bool
 ) -> tuple[list[HunkResult], list[Edit]]:
-    entry = step.adaptations.get(str(step.ids[index]))
+    entry = step.adaptation(index)
     if isinstance(entry, Drop):
         return [step.result(index, Placement(Outcome.DROPPED), hunk)], []
     if isinstance(entry, Replace):

@@ -193,19 +193,25 @@ class _Entries:
         except ValueError as error:
             entry.problem("hunk", f"{text!r}: {error}")
             return None
+        if text in self.hunks:
+            return wanted
         alike = [found for found in map(HunkId.parse, self.hunks) if _same(found, wanted)]
-        exact = [found for found in alike if found.ordinal == wanted.ordinal]
-        if exact or len(alike) == 1:
-            return (exact or alike)[0]
+        if len(alike) == 1:
+            return alike[0]
         entry.problem("hunk", f"there is no hunk {text}; {self._hint(wanted)}")
         return None
 
     def _hint(self, wanted: HunkId) -> str:
-        """The hunk at the same number of the same file, or whichever is spelt most like it."""
+        """What stands where the hunk was, or whichever is spelt most like it.
+
+        Another digest at the same place is another change, and no slip of the pen.
+        """
         place = str(wanted).rpartition("@")[0] + "@"
-        same = [key for key in self.hunks if key.startswith(place)]
+        same = next((key for key in self.hunks if key.startswith(place)), "")
+        if same:
+            return f"the lines at its place changed, they are {same} now: read them again"
         close = [key for key in self.hunks if key.startswith(f"{wanted.stack}/{wanted.patch}:")]
-        return nearest(str(wanted), same or close or [*self.hunks])
+        return nearest(str(wanted), close or [*self.hunks])
 
     def _patch(self, entry: Table, hunk: HunkId | None) -> tuple[str, tuple[FilePatch, ...]]:
         name = entry.text("patch")

@@ -74,6 +74,7 @@ def _upstream(table: Table) -> Upstream:
         table.text("state", default="open", choices=STATES),
         table.text("relation", default="rewrite", choices=RELATIONS),
         table.texts("commits"),
+        table.text("source", default=""),
     )
     for commit in upstream.commits:
         if not re.fullmatch(r"[0-9a-f]{7,64}", commit):

@@ -1,7 +1,5 @@
 """A stack: an ordered list of patches that together make one change, and where it came from."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -17,7 +15,7 @@ class Upstream(NamedTuple):
     """The change that a stack carries: repository, pull request, its state and commits.
 
     `relation` says whether the patches came from those commits (cherry-pick) or
-    were written here from the description (rewrite).
+    were written here from the description (rewrite); `source` is what was imported.
     """
 
     repo: str = ""
@@ -25,6 +23,7 @@ class Upstream(NamedTuple):
     state: str = "open"
     relation: str = "rewrite"
     commits: tuple[str, ...] = ()
+    source: str = ""
 
 
 class Stack(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backport.core.outcomes import (
@@ -17,7 +17,7 @@ from backport.core.outcomes import (
     Status,
 )
 from backport.core.patches import HunkId
-from backport.core.reports import HunkText, Report, StackHead, StackReport, TargetReport
+from backport.core.reports import HunkText, Offer, Report, StackHead, StackReport, TargetReport
 
 SCHEMA = 1
 
@@ -55,6 +55,19 @@ def target_of(values: Mapping[str, Any]) -> TargetReport:
         _str(values["repository"]),
         _str(values["did"]),
         {_str(hunk["id"]): _text(hunk) for hunk in hunks if "text" in hunk},
+        {_str(hunk["id"]): _offers(hunk["offers"]) for hunk in hunks if "offers" in hunk},
+    )
+
+
+def _offers(values: Sequence[Mapping[str, Any]]) -> tuple[Offer, ...]:
+    return tuple(
+        Offer(
+            _str(value["made"]),
+            _str(value["match"]),
+            tuple(map(_str, value["lines"])),
+            _str(value["diff"]),
+        )
+        for value in values
     )
 
 

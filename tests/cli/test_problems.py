@@ -340,9 +340,10 @@ def test_a_reanchor_to_a_scope_that_does_not_exist_names_the_nearest(
     done = shell(*world.words("apply"))
     assert (done.code, done.err, verdict(done)) == (1, "", "conflict")
     assert (
-        "engine/attention.py has no Attention.backwards; did you mean 'Attention.backward'? "
-        "[conflict]"
+        "engine/attention.py has no Attention.backwards; did you mean 'Attention.backward'?; "
+        "mend its entry at manifests/me/v1.0.0.toml:5 [conflict]"
     ) in done.out
+    assert "[[reanchor]]" not in done.out  # it has an entry: a second one would be bad input
 
 
 def test_a_hunk_that_fits_twice_names_both_places(world: World, shell: Shell) -> None:

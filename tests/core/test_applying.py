@@ -643,6 +643,53 @@ def test_a_whole_file_can_be_dropped(file: bytes) -> None:
     assert (result.outcome, changes(result)) == (StackOutcome.APPLIED, {"f": TEN})
 
 
+RENAMED = (
+    b"diff --git a/old.txt b/new.txt\nsimilarity index 90%\nrename from old.txt\n"
+    b"rename to new.txt\n--- a/old.txt\n+++ b/new.txt\n@@ -9,3 +9,3 @@\n"
+    b" line 9\n-line 10\n+ten\n line 11\n"
+)
+MADE_EXECUTABLE = (
+    b"diff --git a/old.txt b/old.txt\nold mode 100644\nnew mode 100755\n"
+    b"--- a/old.txt\n+++ b/old.txt\n@@ -9,3 +9,3 @@\n line 9\n-line 10\n+ten\n line 11\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "changes"),
+    [
+        (RENAMED, {"old.txt": None, "new.txt": regular(HOME)}),
+        (MADE_EXECUTABLE, {"old.txt": executable(HOME)}),
+    ],
+    ids=["rename", "mode"],
+)
+def test_dropping_every_hunk_of_a_file_keeps_its_new_name_and_mode(
+    file: bytes, changes: dict[str, Entry | None]
+) -> None:
+    (hunk_id,) = [found[0] for found in stack(file).hunks()]
+    result = apply(file, tree({"old.txt": HOME}), Drop("no", (), "m:1", hunk_id))
+    assert result.changes == changes
+    dropped, header = result.hunks
+    assert (dropped.outcome, header.outcome, header.id.ordinal) == (
+        Outcome.DROPPED,
+        Outcome.EXACT,
+        0,
+    )
+
+
+def test_a_rename_that_cannot_be_made_is_told_though_every_hunk_is_dropped() -> None:
+    (hunk_id,) = [found[0] for found in stack(RENAMED).hunks()]
+    result = apply(RENAMED, tree({"other.txt": HOME}), Drop("no", (), "m:1", hunk_id))
+    assert result.outcome is StackOutcome.CONFLICT
+
+
+def test_an_entry_that_gives_no_place_is_the_one_to_mend() -> None:
+    change = diff("a.py", "def f():\n    pass\n", "def f():\n    pass\n\n\nx = 1\n")
+    (hunk_id,) = [found[0] for found in stack(change).hunks()]
+    entry = Reanchor("r", (), "manifests/me/v1.toml:12", hunk_id, Anchor.parse("after gone"))
+    (told,) = apply(change, tree({"a.py": "def f():\n    pass\n"}), entry).hunks
+    assert told.detail.endswith("; mend its entry at manifests/me/v1.toml:12")
+
+
 def test_what_is_dropped_does_not_count_as_missing_from_a_stack_that_is_there() -> None:
     after = TEN.replace("line 1\n", "one\n")
     change = stack(diff("f", HOME, after))

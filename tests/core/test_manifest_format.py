@@ -164,7 +164,8 @@ def test_a_hunk_whose_change_is_another_one_is_not_meant() -> None:
     stale = CHANGES[:-8] + "00000000"
     ids, told = dropped(stale)
     assert ids == []
-    assert told == [f"7: drop[1].hunk: there is no hunk {stale}; did you mean '{CHANGES}'?"]
+    now = f"the lines at its place changed, they are {CHANGES} now: read them again"
+    assert told == [f"7: drop[1].hunk: there is no hunk {stale}; {now}"]
 
 
 @pytest.mark.parametrize(
