@@ -1,8 +1,10 @@
 """How often the audit speaks of real backports: of git's wrong merges, and of its right ones.
 
 A pair is an original commit O with its parent P, and a maintainer's backport B with its
-parent T. git merges O onto T on its own; where that is clean, the result is either what
-the maintainer committed or not. The audit sees T and the merge, never B.
+parent T. git merges O onto T on its own; where that is clean, the result is what the
+maintainer committed ("identical"), or differs from it in the code of a Python file
+("different"), or only in layout, comments and other files ("same code"). The audit sees T
+and the merge, never B.
 
     make bench-audit PAIRS=pairs.jsonl REPOS=FOLDER LIMIT=20
 
@@ -14,6 +16,7 @@ repository for each `owner/name`, as `owner+name`, `owner+name/repo` or `name`.
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import gc
 import hashlib
@@ -169,10 +172,10 @@ class Auditors:
 
 
 class Judged(NamedTuple):
-    """A pair, whether git's merge is what was committed, and what the audit says of it."""
+    """A pair, how git's merge compares with what was committed, and what the audit says of it."""
 
     pair: Pair
-    identical: bool
+    kind: str
     findings: list[Finding]
     seconds: float
 
@@ -200,7 +203,7 @@ def judge(auditors: Auditors, pair: Pair) -> Judged | None:
         return None
     wanted = _difference(before, repository.files(repository.tree_of(pair["B"])))
     scope = {*pair["files_O"], *pair.get("scope", ()), *change}
-    identical = all(change.get(p, ()) == wanted.get(p, ()) for p in scope)
+    kind = _compared(repository, change, wanted, scope)
     entries = {
         path: None if found is None else Entry(found[0], repository.read(found[1]))
         for path, found in change.items()
@@ -209,7 +212,28 @@ def judge(auditors: Auditors, pair: Pair) -> Judged | None:
     auditor = auditors.of(onto)
     begin = time.process_time()
     findings = [finding for result in auditor.audit(entries) for finding in result.findings]
-    return Judged(pair, identical, findings, time.process_time() - begin)
+    return Judged(pair, kind, findings, time.process_time() - begin)
+
+
+KINDS = ("different", "same code", "identical")
+
+
+def _compared(repository: Repository, ours: Change, theirs: Change, scope: set[str]) -> str:
+    """How a merge compares with what was committed, over the paths that either change has."""
+    wrong = [path for path in scope if ours.get(path, ()) != theirs.get(path, ())]
+    if not wrong:
+        return "identical"
+    sources = [path for path in wrong if path.endswith(".py")]
+    codes = ([_code(repository, change.get(path)) for change in (ours, theirs)] for path in sources)
+    return "same code" if all(one == other and one for one, other in codes) else "different"
+
+
+def _code(repository: Repository, found: tuple[str, str] | None) -> str:
+    """What a Python file says, without layout and comments; empty where it says nothing."""
+    try:
+        return ast.dump(ast.parse(repository.read(found[1]))) if found is not None else ""
+    except (SyntaxError, ValueError):
+        return ""
 
 
 def _difference(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]]) -> Change:
@@ -285,17 +309,15 @@ def _chosen(pairs: list[Pair], only: list[str] | None, limit: int | None) -> lis
 
 def _show(item: Judged) -> None:
     if item.findings:
-        kind = "identical" if item.identical else "different"
-        sys.stdout.write(f"{kind} {item.pair['repo']} {item.pair['B'][:12]}\n")
+        sys.stdout.write(f"{item.kind} {item.pair['repo']} {item.pair['B'][:12]}\n")
         sys.stdout.flush()
         for f in item.findings:
             sys.stdout.write(f"    {f.path}:{f.line}: {f.severity}: {f.message} [{f.code}]\n")
 
 
 def _report(found: list[Judged]) -> None:
-    for identical in (False, True):
-        group = [item for item in found if item.identical is identical]
-        kind = "identical" if identical else "different"
+    for kind in KINDS:
+        group = [item for item in found if item.kind == kind]
         names = sum(item.flagged(NAME_CODES) for item in group)
         every = sum(item.flagged() for item in group)
         sys.stdout.write(
