@@ -6,9 +6,11 @@ code which only moved is not new. What the pristine tree has, it may keep.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from backport.audit.building import table_of
@@ -38,17 +40,31 @@ class Findings:
         self.by_check.setdefault(name, []).extend(found)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector: records are many, live to the end, and hold no cycles."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class Auditor:
     """Audits changes to one tree, of which the table is read once.
 
     `table` is that of the tree, where it is at hand.
     """
 
+    @_uncollected()
     def __init__(self, base: Tree, options: Options, table: Table | None = None) -> None:
         self.base = base
         self.options = options
         self._pristine = _subject(base, base.entry, table or _table(base, options), options)
 
+    @_uncollected()
     def audit(self, changes: Mapping[str, Entry | None]) -> tuple[CheckResult, ...]:
         """One result per check, with only what the changes made worse."""
         after = Overlay(self.base, dict(changes))
