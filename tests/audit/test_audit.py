@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from backport.audit import CHECKS, audit_tree, explain, names_defined
+from backport.audit.catalogue import RULES
 from backport.audit.subject import Options
 from backport.core.outcomes import Severity, Status
 from tests.audit.builders import OWN, files, findings, results, said
@@ -107,3 +110,9 @@ def test_files_that_do_not_parse_or_hold_odd_bytes() -> None:
     assert said(base, {"a.py": "def f(x:\n"}) == ["a.py:1 syntax syntax"]
     assert said({}, {"a.py": "x = 1\r\ndef f():\r\n    return x\r\n"}) == []
     assert said({}, {"odd\udc80name.py": BROKEN}) == ["odd\udc80name.py:2 undefined-name gone"]
+
+
+def test_every_code_is_documented_as_it_explains_itself() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows == [f"| `{r.code}` | {r.text} | {r.mend} |" for r in sorted(RULES.values())]
