@@ -57,6 +57,21 @@ def check_lines(checks: Sequence[CheckResult], verbose: bool) -> list[str]:
     return [*lines, f"passed: {', '.join(quiet)}"] if quiet else lines
 
 
+def audit_lines(target: TargetReport, quiet: bool, verbose: bool) -> list[str]:
+    """Every finding on a line that begins with its place, then how the checks ended."""
+    found = [finding for check in target.checks for finding in check.findings]
+    lines = problem_lines(target)
+    for finding in found:
+        lines.append(finding_line(finding))
+        lines += [f"  {finding.mend}"] if verbose and finding.mend else []
+    if quiet:
+        return lines
+    counts = Counter(str(finding.severity) for finding in found)
+    counted = ", ".join(f"{count} {severity}" for severity, count in counts.items())
+    left = [f"  {c.name}: {check_line(c)}" for c in target.checks if c.status is Status.NOT_RUN]
+    return [*lines, f"{headline(target)}{f': {counted}' if counted else ''}", *left]
+
+
 def headline(target: TargetReport) -> str:
     """The verdict in one line."""
     if target.error:
