@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from backport.ancestry import tags
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.applying import apply_stack
@@ -22,8 +23,9 @@ from backport.core.stack_writing import render_stack_toml
 from backport.core.stacks import Stack, Upstream
 from backport.core.trees import Entry, Overlay
 from backport.errors import BackportError, BadInput
+from backport.git_diffs import difference as diff_between
 from backport.library import Library
-from backport.workflows.incoming import Incoming, of_commits, text_at
+from backport.workflows.incoming import STANDARD_INPUT, Incoming, of_commits, text_at
 
 
 class Homeless(BackportError):
@@ -50,7 +52,7 @@ def beneath(checkout: Checkout, commit: str) -> Beneath:
     found: dict[str, frozenset[str]] = {}
     while name := stack_of_message(checkout.message(commit)):
         above, commit = commit, checkout.parent(commit)
-        changed = parse_diff(checkout.diff((), commit, above))
+        changed = parse_diff(diff_between(checkout, (), commit, above))
         found[name] = frozenset(_paths(changed))
     return Beneath(commit, dict(reversed(found.items())))
 
@@ -61,7 +63,7 @@ def _paths(files: Iterable[FilePatch]) -> set[str]:
 
 def home_of(checkout: Checkout, commit: str) -> str:
     """What a stack that is written on the commit calls home: its tag, or its full id."""
-    return next(iter(sorted(checkout.tags(commit))), commit)
+    return next(iter(sorted(tags(checkout, commit))), commit)
 
 
 def guess_home(checkout: Checkout, bases: Sequence[str], incoming: Incoming) -> str:
@@ -99,6 +101,9 @@ def at_home(
     Raises Homeless with every hunk that has no place there: nothing is written then.
     """
     tree = checkout.tree(commit)
+    whole = apply_stack(_as_stack(incoming.patches), {}, Overlay(tree, dict(under)))
+    if whole.outcome is StackOutcome.ALREADY:
+        raise Homeless(f"{incoming.source}: the home has this change already; nothing was written")
     changes = dict(under)
     before, objects = tree.with_changes(changes)
     made: list[GitObject] = list(objects)
@@ -111,7 +116,7 @@ def at_home(
         changes.update(result.changes)
         after, new = tree.with_changes(changes)
         made += new
-        files = parse_diff(checkout.diff(made, before, after))
+        files = parse_diff(diff_between(checkout, made, before, after))
         scoped = tuple(with_scopes(file, partial(text_at, overlay)) for file in files)
         out.append(patch._replace(files=scoped))
         before = after
@@ -212,7 +217,7 @@ def describe(name: str, incoming: Incoming, home: str, after: Sequence[str], up:
         repo=repo,
         relation="cherry-pick",
         commits=incoming.commits,
-        source=incoming.source,
+        source="" if incoming.source == STANDARD_INPUT else incoming.source,
     )
     retire = f"when {repo}#{up.pull} is in the base" if repo and up.pull else ""
     kind = "upstream" if repo else "fork"

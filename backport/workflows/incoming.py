@@ -20,6 +20,7 @@ from backport.core.stack_format import NAME
 from backport.core.trees import DIRECTORY, Tree
 from backport.errors import BadInput
 
+STANDARD_INPUT = "standard input"  # a source that nobody can read again
 MAX_MAILBOX = 256 * 1024 * 1024
 _READS_LIKE_A_PATCH = re.compile(r"---( |$)|diff --|Index: |@@ -|@@@ ")
 _NAME_TRAILER = re.compile(r"^Patch-name: *(\S+)\s*$\n?", re.MULTILINE)

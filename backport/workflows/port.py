@@ -11,6 +11,7 @@ from backport.checkout import Checkout
 from backport.core.manifest_format import read_manifest
 from backport.core.manifest_writing import entry_lines, render_manifest
 from backport.core.manifests import Manifest, Skip
+from backport.core.outcomes import Status
 from backport.core.porting import Ported, port, replacements
 from backport.core.reports import Offer, TargetReport
 from backport.errors import BadInput
@@ -94,7 +95,7 @@ def _judged(
     unused = {
         finding.symbol
         for check in report.checks
-        if check.name == "accepted"
+        if check.name == "accepted" and check.status is Status.FAILED
         for finding in check.findings
     }
     accepts = tuple(

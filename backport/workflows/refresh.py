@@ -27,6 +27,7 @@ from backport.core.stack_format import read_stack
 from backport.core.stacks import Stack
 from backport.core.trees import Entry, Overlay, Tree
 from backport.errors import BackportError, BadInput
+from backport.git_diffs import difference as diff_between
 from backport.library import Library
 
 Changes = Mapping[str, Entry | None]
@@ -55,7 +56,7 @@ class Refresh:
     trees: tuple[str, ...]  # of the branch's stacks, oldest first
     amendments: tuple[Amendment, ...] = ()
     files: dict[str, bytes | None] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)  # other targets that it does not suit
 
 
 # ---------------------------------------------------------------- what was amended
@@ -119,7 +120,7 @@ def _difference(
     """What a person changed: from the stack applied on what lies under it to what is wanted."""
     result = apply_stack(stack, manifest.adaptations_of(stack.name), under)
     tree, objects = under.with_changes(result.changes)
-    return () if tree == wanted.id else parse_diff(checkout.diff(objects, tree, wanted.id))
+    return () if tree == wanted.id else parse_diff(diff_between(checkout, objects, tree, wanted.id))
 
 
 def difference(
@@ -129,7 +130,7 @@ def difference(
     old, objects = base.with_changes(before)
     new, more = base.with_changes(after)
     both: list[GitObject] = [*objects, *more]
-    return () if old == new else parse_diff(checkout.diff(both, old, new))
+    return () if old == new else parse_diff(diff_between(checkout, both, old, new))
 
 
 def states(stack: Stack, tree: Tree, under: Changes, manifest: Manifest | None) -> list[Changes]:

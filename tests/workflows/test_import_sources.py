@@ -194,6 +194,19 @@ def test_patches_without_a_place_at_home_are_named_and_nothing_is_written(
     assert "patches/mine" not in shell("lint", "--root", str(work.library.root)).err
 
 
+def test_what_the_home_has_already_is_nothing_to_import(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    mbox = mailbox(work, tmp_path)
+    work.repo.git("tag", "v1.1.0", "work")
+    done = run(work, shell, mbox, "--home", "v1.1.0")
+    assert done.code == 1
+    assert done.problems == [
+        f"backport: error: {mbox}: the home has this change already; nothing was written"
+    ]
+    assert files(work) == {}
+
+
 def test_a_home_that_is_nowhere_is_refused(work: World, shell: Shell, tmp_path: Path) -> None:
     done = run(work, shell, "v1.0.0..work", "--home", "v9.9.9")
     assert done.code == 3

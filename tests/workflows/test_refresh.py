@@ -203,6 +203,19 @@ def test_a_dry_run_proves_and_writes_nothing(world: World, shell: Shell) -> None
     assert library(world) == before
 
 
+def test_what_would_not_give_the_tree_again_is_not_written(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    monkeypatch.setattr("backport.workflows.refresh_manifest.amended", lambda *_: [])
+    told = refused(world, shell, 1, "--into", "manifest", "--reason", "r")
+    assert told == (
+        f"applying again would not give the trees of {BRANCH}: the change cannot be written "
+        "this way; nothing was written"
+    )
+
+
 def test_what_no_entry_can_say_is_refused(world: World, shell: Shell) -> None:
     emitted(world, shell)
     amend(world, {"engine/cache.py": b"other = 1\n"})
