@@ -144,6 +144,20 @@ def test_numbered_files_need_no_list(work: World, shell: Shell, tmp_path: Path) 
     assert files(work)["series"] == b"add-lines\nchange-a-line\n"
 
 
+def test_mails_of_one_subject_are_numbered_and_a_mail_that_is_there_twice_is_refused(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    first, second = patches(work.repo, "v1.0.0")
+    path = tmp_path / "two.mbox"
+    path.write_bytes(first + second.replace(b"Change a line", b"Add lines"))
+    assert run(work, shell, path).code == 0
+    assert files(work)["series"] == b"add-lines\nadd-lines-2\n"
+    path.write_bytes(first + second + second)
+    done = run(work, shell, path, "--force")
+    assert done.code == 2
+    assert done.problems[0].endswith(f"{path}: holds the same patch as {path}; leave one out")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
