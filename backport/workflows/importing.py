@@ -12,6 +12,7 @@ from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.applying import apply_stack
 from backport.core.canonical import with_scopes
+from backport.core.evaluating import evaluate
 from backport.core.messages import stack_of_message
 from backport.core.objects import GitObject
 from backport.core.outcomes import HunkResult, StackOutcome
@@ -168,10 +169,40 @@ def plan(library: Library, checkout: Checkout, incoming: Incoming, wanted: Wante
         return _from_repository(checkout, incoming, wanted)
     bases = list(dict.fromkeys(manifest.base for manifest in library.manifests.values()))
     home = wanted.home or guess_home(checkout, bases, incoming)
-    kept = incoming
-    if not wanted.unplaced:
-        kept = incoming._replace(patches=at_home(checkout, checkout.base(home), {}, incoming))
-    return Plan(describe(wanted.name, kept, home, (), wanted.upstream), incoming.notes)
+    if wanted.unplaced:
+        return Plan(describe(wanted.name, incoming, home, (), wanted.upstream), incoming.notes)
+    after: list[str] = []
+    try:
+        placed = at_home(checkout, checkout.base(home), {}, incoming)
+    except Homeless as problem:
+        placed, after = _above_stacks(library, checkout, home, incoming, problem)
+    stack = describe(wanted.name, incoming._replace(patches=placed), home, after, wanted.upstream)
+    needs = f"fits {home} only on top of {', '.join(after)}: `after` in stack.toml says so"
+    return Plan(stack, (*incoming.notes, *[needs] * bool(after)))
+
+
+def _above_stacks(
+    library: Library, checkout: Checkout, home: str, incoming: Incoming, problem: Homeless
+) -> tuple[tuple[Patch, ...], list[str]]:
+    """The patches on top of the stacks that change the same files in a target of that home.
+
+    Raises the problem that the bare home had where they do not fit there either.
+    """
+    touched = _paths(file for patch in incoming.patches for file in patch.files)
+    commit = checkout.base(home)
+    for manifest in library.manifests.values():
+        if manifest.base != home:
+            continue
+        evaluation = evaluate(manifest, library.stacks, checkout.tree(commit))
+        results = [result for result in evaluation.results if touched & result.changes.keys()]
+        paths = {path for result in results for path in result.changes}
+        under = {path: entry for path, entry in evaluation.changes.items() if path in paths}
+        try:
+            placed = at_home(checkout, commit, under, incoming)
+        except Homeless:
+            continue
+        return placed, [result.stack for result in results]
+    raise problem
 
 
 def _from_repository(checkout: Checkout, incoming: Incoming, wanted: Wanted) -> Plan:

@@ -68,8 +68,7 @@ def prepare(
 ) -> Porting:
     """The old manifest carried to the new one's base; nothing is written yet."""
     base = checkout.tree(checkout.base(new.base))
-    before = checkout.commit_id(old.base)
-    was = checkout.tree(before) if before else None
+    was = checkout.tree(checkout.base(old.base))  # without it no line could be evidence
     base.prefetch({path for name in new.stacks for path in library.stacks[name].paths()})
     ported = port(old, new, library.stacks, base, was)
     results = {result.stack: result for result in ported.results}

@@ -276,6 +276,25 @@ def test_a_change_on_top_of_other_stacks_says_which_ones_it_needs(
     assert trees[0] == trees[1]
 
 
+def test_a_mail_that_fits_only_on_top_of_a_stack_says_so(
+    world: World, shell: Shell, tmp_path: Path
+) -> None:
+    assert shell(*world.words("apply")).code == 0
+    world.repo.git("checkout", "-q", "-b", "work", BRANCH)
+    fused = FUSED["engine/attention.py"].replace(b"return q * k", b"return k * q")
+    world.repo.commit("Turn it\n", {"engine/attention.py": fused})
+    path = tmp_path / "turn.patch"
+    path.write_bytes(world.repo.raw("format-patch", "-1", "--stdout"))
+    done = run(world, shell, path, "--home", "v1.0.0")
+    assert done.code == 0
+    assert "fits v1.0.0 only on top of cache: `after` in stack.toml says so" in done.err
+    assert toml(world)["after"] == ["cache"]
+    world.library.manifest("cache", "mine")
+    assert shell(*world.words("apply")).code == 0
+    trees = [world.repo.git("rev-parse", f"{name}^{{tree}}") for name in (BRANCH, "work")]
+    assert trees[0] == trees[1]
+
+
 def _note(world: World) -> bytes:
     world.repo.commit("Note\n", {"README.md": b"# Engine\n\nNote.\n"})
     (mail,) = patches(world.repo, "v1.0.0")
