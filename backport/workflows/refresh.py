@@ -79,11 +79,7 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
     evaluation = evaluate(manifest, library.stacks, tree)
     expected = [step.result.stack for step in evaluation.steps if step.result.changes]
     if [name for name, _ in groups] != expected:
-        there = ", ".join(name for name, _ in groups) or "none"
-        raise BadInput(
-            f"branch {branch} holds the stacks {there}; applying gives {', '.join(expected)}: "
-            "the manifest's list and its skip entries say which stacks there are"
-        )
+        raise BadInput(_other_stacks(branch, groups, expected))
     under = tree
     amendments, trees = [], []
     for name, commits in groups:
@@ -95,6 +91,18 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
         under = wanted
         trees.append(wanted.id)
     return Refresh(branch, tree, tuple(trees), tuple(amendments))
+
+
+def _other_stacks(
+    branch: str, groups: Sequence[tuple[str, list[str]]], expected: Sequence[str]
+) -> str:
+    there = ", ".join(name for name, _ in groups) or "none"
+    told = f"branch {branch} holds the stacks {there}; applying gives {', '.join(expected)}"
+    bare = [(commits[1], name) for name, commits in groups if len(commits) > 1]
+    if bare:
+        commit, name = bare[0]
+        return f"{told}; {commit[:12]} has lost its `Stack:` line, so it counts to {name}"
+    return f"{told}: the manifest's list and its skip entries say which stacks there are"
 
 
 def _groups(branch: str, made: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:

@@ -252,6 +252,15 @@ def test_a_stack_that_is_gone_from_the_branch_is_refused(world: World, shell: Sh
     assert "holds the stacks cache; applying gives cache, notes" in told
 
 
+def test_a_commit_that_lost_its_stack_line_is_named(world: World, shell: Shell) -> None:
+    two_stacks(world, shell)
+    world.repo.git("commit", "-q", "--amend", "-m", "My words")
+    world.repo.git("branch", "-f", BRANCH, "HEAD")
+    told = refused(world, shell, 2, "--into", "patch")
+    commit = world.repo.git("rev-parse", "HEAD")
+    assert told.endswith(f"{commit[:12]} has lost its `Stack:` line, so it counts to cache")
+
+
 def test_a_change_below_the_stacks_is_refused(world: World, shell: Shell) -> None:
     emitted(world, shell)
     upper = world.repo.git("rev-parse", "HEAD")
