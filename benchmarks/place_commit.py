@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from backport.commit_tree import CommitTree
 from backport.core.objects import GitObject, parse_tree
-from backport.core.trees import GITLINK, SYMLINK, Entry
+from backport.core.trees import DIRECTORY, GITLINK, SYMLINK, Entry
 from backport.plumbing import ObjectReader
 
 TIERS = ("applied", "proposed")
@@ -69,7 +70,9 @@ class Store:
 
     def commit(self, tree: str, *parents: str) -> str:
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {WHO}"]
-        return self.write(GitObject("commit", "\n".join([*lines, f"committer {WHO}", "", "x", ""]).encode()))
+        return self.write(
+            GitObject("commit", "\n".join([*lines, f"committer {WHO}", "", "x", ""]).encode())
+        )
 
 
 class Conflict(NamedTuple):
@@ -132,7 +135,51 @@ def place(store: Store, conflict: Conflict) -> Placed:
     entry = kept if found.text is None else Entry(mode, found.text)
     rules = tuple(map(str, found.rules))
     said = wording(found.words)
-    return Placed(conflict.path, entry, found.text is not None, found.applied, rules, said, found.why)
+    return Placed(
+        conflict.path, entry, found.text is not None, found.applied, rules, said, found.why
+    )
+
+
+def place_all(
+    store: Store, conflicts: list[Conflict], parent: str, commit: str, onto: str
+) -> list[Placed]:
+    """Every conflict placed; none counts as applied where the whole change does not stand."""
+    done = [place(store, conflict) for conflict in conflicts]
+    if all(one.applied for one in done) and not _stands(store, conflicts, parent, commit, onto):
+        done = [one._replace(applied=False, why="not the whole change") for one in done]
+    return done
+
+
+def _stands(store: Store, conflicts: list[Conflict], parent: str, commit: str, onto: str) -> bool:
+    """True where the files beside the conflicts say nothing against the change."""
+    from backport.core.merging_files import together
+    from backport.core.texts import split_keeping_ends
+    from backport.core.vocabulary import vocabulary
+
+    before, after, target = (CommitTree(store, store.tree_of(n)) for n in (parent, commit, onto))
+    created, others = [], []
+    beside = {conflict.path for conflict in conflicts}
+    for path in _changed(before, after, ""):
+        sides = [tree.entry(path) for tree in (before, target, after)]
+        if sides[0] is None:
+            created.append(path)
+        elif path.endswith(".py") and path not in beside and all(sides):
+            texts = [split_keeping_ends(side.data) for side in sides if side]
+            others.append(vocabulary(*texts))
+    return not together((), created, others)
+
+
+def _changed(before: CommitTree, after: CommitTree, folder: str) -> Iterator[str]:
+    """The paths of the later tree that the change makes or touches; what is the same is not read."""
+    old, new = before.folder(folder) or {}, after.folder(folder) or {}
+    for name, entry in new.items():
+        path = f"{folder}/{os.fsdecode(name)}" if folder else os.fsdecode(name)
+        if old.get(name) == entry:
+            continue
+        if entry[0] == DIRECTORY:
+            yield from _changed(before, after, path)
+        else:
+            yield path
 
 
 def main() -> int:
@@ -143,7 +190,7 @@ def main() -> int:
     tree, conflicts = git_merge(store, parent, commit, onto)
     left = []
     if conflicts:
-        done = [place(store, conflict) for conflict in conflicts]
+        done = place_all(store, conflicts, parent, commit, onto)
         left = [one.path for one in done if not (one.applied if tier == "applied" else one.settled)]
         changes = {one.path: one.entry for one in done}
         tree, made = CommitTree(store, tree).with_changes(changes)

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from backport.core.objects import blob_id
-from benchmarks.place_commit import Placed, Store, git_merge, place
+from benchmarks.place_commit import Placed, Store, git_merge, place_all
 
 Pair = dict[str, Any]
 GOOD = ("identical", "same")
@@ -102,7 +102,7 @@ def _one(scorer: Any, repo: Any, store: Store, pair: Pair) -> Result:
     begin = time.perf_counter()
     tree, conflicts = git_merge(store, pair["P"], pair["O"], pair["T"])
     middle = time.perf_counter()
-    placed = [place(store, conflict) for conflict in conflicts]
+    placed = place_all(store, conflicts, *(pair[k] for k in "POT")) if conflicts else []
     end = time.perf_counter()
     wanted, onto = pair["dB"], pair["tT"]
     verdicts = []
@@ -148,12 +148,16 @@ def report(found: list[Result]) -> None:
     ):
         say(f"{name:22} {_shares(chosen, len(conflicts))}\n")
         for half in "AB":
-            say(f"   half {half}              {_shares([r for r in chosen if r.half == half], sum(r.half == half for r in conflicts))}\n")
+            say(
+                f"   half {half}              {_shares([r for r in chosen if r.half == half], sum(r.half == half for r in conflicts))}\n"
+            )
     _files(found)
     ours = sorted(one.our_ms for one in found)
     git = sorted(one.git_ms for one in found)
     if found:
-        say(f"ms a pair: git {statistics.median(git):.0f}, ours beyond it {statistics.median(ours):.0f} in the median, {ours[int(0.95 * (len(ours) - 1))]:.0f} at 95 %\n")
+        say(
+            f"ms a pair: git {statistics.median(git):.0f}, ours beyond it {statistics.median(ours):.0f} in the median, {ours[int(0.95 * (len(ours) - 1))]:.0f} at 95 %\n"
+        )
 
 
 def _shares(chosen: list[Result], total: int) -> str:
@@ -229,11 +233,25 @@ def main() -> None:
 
 def _json(one: Result) -> dict[str, Any]:
     files = [
-        {"path": p.path, "rules": p.rules, "words": p.words, "applied": p.applied, "verdict": v, "why": p.why}
+        {
+            "path": p.path,
+            "rules": p.rules,
+            "words": p.words,
+            "applied": p.applied,
+            "verdict": v,
+            "why": p.why,
+        }
         for p, v in zip(one.placed, one.verdicts, strict=True)
     ]
     pair = {key: one.pair[key] for key in ("repo", "O", "B")}
-    return {**pair, "half": one.half, "verdict": one.verdict, "rest": one.rest, "files": files, "ms": one.our_ms}
+    return {
+        **pair,
+        "half": one.half,
+        "verdict": one.verdict,
+        "rest": one.rest,
+        "files": files,
+        "ms": one.our_ms,
+    }
 
 
 if __name__ == "__main__":

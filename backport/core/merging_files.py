@@ -86,8 +86,8 @@ def _decided(pieces: Sequence[Piece]) -> list[bytes]:
 
 # ---------------------------------------------------------------- the two tiers
 
-_STANDS = {Rule.ADJACENT, Rule.WORDS, Rule.LAYOUT, Rule.ELEMENTS}
-_STANDS_WITH_NEW_WORDS = {Rule.NEIGHBOUR, Rule.LAYOUT}
+_STANDS = frozenset({Rule.SYMBOL, Rule.ADJACENT, Rule.NEIGHBOUR, Rule.LAYOUT})
+_STANDS_WITH_NEW_WORDS = frozenset({Rule.LAYOUT})
 
 
 def _judged(
@@ -109,13 +109,31 @@ def _doubt(steps: tuple[Step, ...], known: Vocabulary) -> str:
     if known.drifted:
         return f"the target defines {_listed(known.drifted)} in another way"
     rules = {step.rule for step in steps}
-    if rules and rules <= _STANDS_WITH_NEW_WORDS:
-        return ""
     if not rules <= _STANDS:
         return f"the rule {', '.join(sorted(rules - _STANDS))} is not sure enough to stand alone"
-    if known.fresh:
+    noted = next((step.note for step in steps if step.note), "")
+    if known.fresh and not (rules and rules <= _STANDS_WITH_NEW_WORDS):
         return f"{_listed(known.fresh)} is new to the file"
-    return ""
+    return noted
+
+
+def together(
+    merged: Sequence[Merged], created: Sequence[str], others: Sequence[Vocabulary] = ()
+) -> str:
+    """Why the merges of one patch's files do not stand, though each may alone; "" where they do.
+
+    A file that the patch creates speaks of names that nothing here was compared with.
+    `others` are the words of what it changes elsewhere.
+    """
+    if merged and all(one.rules == (Rule.THREE_WAY,) for one in merged):
+        return ""
+    python = [path for path in created if path.endswith(PYTHON)]
+    if python:
+        return f"the patch also creates {python[0]}, whose words were not compared with the target"
+    lacking = next((said.lacking | said.drifted for said in others if not said.known), None)
+    if lacking:
+        return f"another file of the patch speaks of {_listed(lacking)}, which the target lacks"
+    return next((one.why for one in merged if not one.applied), "")
 
 
 def _listed(names: frozenset[bytes]) -> str:

@@ -137,6 +137,25 @@ def _partners(base: list[T], ours: list[T]) -> dict[int, int]:
     return out
 
 
+def reindented(base: Lines, theirs: Lines, merged: Lines) -> bool:
+    """True where a line that the patch adds has come to stand below a line of another block."""
+    for edit in changes(base, theirs):
+        new = theirs[edit.b0 : edit.b1]
+        if new and edit.b0 and new[0] in merged:
+            mine, now = _above(theirs, edit.b0), _above(merged, merged.index(new[0]))
+            if mine is not None and now is not None and mine != now:
+                return True
+    return False
+
+
+def _above(lines: Lines, at: int) -> int | None:
+    """How far the nearest line above that is not blank is indented."""
+    for line in reversed(lines[:at]):
+        if line.strip():
+            return len(line) - len(line.lstrip())
+    return None
+
+
 _RULES: tuple[tuple[Rule, Callable[[Lines, Lines, Lines], Lines | None]], ...] = (
     (Rule.LAYOUT, _layout),
     (Rule.ADJACENT, _adjacent),

@@ -14,7 +14,7 @@ from itertools import accumulate
 from backport.core.diffing import changes
 from backport.core.merging import Region, interleaved, merge
 from backport.core.merging_imports import are_imports
-from backport.core.merging_regions import beside_survivor, resolve
+from backport.core.merging_regions import beside_survivor, reindented, resolve
 from backport.core.merging_steps import Later, Rule, Step
 from backport.core.paths import decode
 from backport.core.units import Part, Unit
@@ -84,9 +84,11 @@ class SymbolMerge:
         scope: str,
         at: tuple[int, int],
     ) -> list[bytes]:
-        found = resolve(base, ours, theirs)
-        rule, lines = found or (Rule.OPEN, ours)
-        self.steps.append(Step(rule, at[0], at[1], scope))
+        rule, lines = resolve(base, ours, theirs) or (Rule.OPEN, ours)
+        note = ""
+        if rule is Rule.ADJACENT and reindented(base, theirs, lines):
+            note = "the line above stands in another block on the target"
+        self.steps.append(Step(rule, at[0], at[1], scope, note))
         return lines
 
     # ------------------------------------------------------------ members
