@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from backport import plumbing
 from backport.errors import EnvironmentProblem
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A repository: its own git folder, the one it shares with linked work trees, its work tree."""
 
     git_dir: Path

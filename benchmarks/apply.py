@@ -107,7 +107,7 @@ def ours(arena: Arena, series: Series) -> tuple[Cost, str]:
     """`backport apply` with its squashed commit, and the tree that it leaves."""
     arena.reset()
     words = ["apply", "--target", "bench/only", "--root", str(series.library), "--repo", "."]
-    plain = ["--no-audit", "--no-parity", "-q"]
+    plain = ["--no-audit", "--no-parity", "--quiet"]
     cost = arena.cost([sys.executable, "-m", "backport", *words, *plain])
     return cost, git(arena.repo, "rev-parse", f"{BRANCH}^{{tree}}")
 

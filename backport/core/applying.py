@@ -7,7 +7,7 @@ and every hunk's outcome is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from backport.core.anchoring import place_at
 from backport.core.binary import BinaryError, patched
@@ -25,8 +25,7 @@ from backport.core.trees import REGULAR, Entry, Overlay, Tree
 Adaptations = Mapping[str, Adaptation]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class _Step:
+class _Step(NamedTuple):
     """One file of one patch being applied: what it reads, and what came of it."""
 
     patch: Patch
@@ -36,10 +35,14 @@ class _Step:
     tree: Overlay
     before: Tree  # as the whole patch found it: what git's renames and copies start from
 
+    def adaptation(self, index: int) -> Adaptation | None:
+        """What the manifest says of the hunk at `index`."""
+        return self.adaptations.get(str(self.ids[index])) if self.adaptations else None
+
     def result(self, index: int, placement: Placement, hunk: Hunk | None = None) -> HunkResult:
         """The outcome of the hunk at `index` (the whole file's where it has no hunks)."""
         line = hunk.at if hunk else self.file.at
-        entry = self.adaptations.get(str(self.ids[index]))
+        entry = self.adaptation(index)
         counted = hunk if placement.outcome.placed else None
         return HunkResult(
             self.ids[index],
@@ -65,7 +68,7 @@ class _Step:
         ]
 
     def dropped(self, index: int) -> Placement | None:
-        entry = self.adaptations.get(str(self.ids[index]))
+        entry = self.adaptation(index)
         return Placement(Outcome.DROPPED) if isinstance(entry, Drop) else None
 
     @property
@@ -303,7 +306,7 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
 def _place_one(
     step: _Step, index: int, hunk: Hunk, target: Target, known: bool
 ) -> tuple[list[HunkResult], list[Edit]]:
-    entry = step.adaptations.get(str(step.ids[index]))
+    entry = step.adaptation(index)
     if isinstance(entry, Drop):
         return [step.result(index, Placement(Outcome.DROPPED), hunk)], []
     if isinstance(entry, Replace):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from backport.core.patches import FilePatch, Hunk
 from backport.core.placing import first_line, scope_line
@@ -18,13 +17,13 @@ def with_scopes(file: FilePatch, read: Callable[[str], bytes | None]) -> FilePat
     one that does not parse and one that is created or deleted have no scopes.
     """
     if file.old_path is None or file.new_path is None or not file.hunks:
-        return replace(file, hunks=tuple(replace(hunk, section="") for hunk in file.hunks))
+        return file._replace(hunks=tuple(hunk._replace(section="") for hunk in file.hunks))
     text = read(file.old_path) if file.old_path.endswith((".py", ".pyi")) else None
     found = scopes(text) if text is not None else None
     hunks = tuple(
-        replace(hunk, section="" if found is None else _scope(hunk, found)) for hunk in file.hunks
+        hunk._replace(section="" if found is None else _scope(hunk, found)) for hunk in file.hunks
     )
-    return replace(file, hunks=hunks)
+    return file._replace(hunks=hunks)
 
 
 def _scope(hunk: Hunk, found: tuple[Scope, ...]) -> str:

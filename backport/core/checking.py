@@ -13,8 +13,9 @@ from backport.core.outcomes import (
     StackResult,
     Status,
 )
+from backport.core.outlines import definitions, same_definitions
 from backport.core.paths import decode
-from backport.core.scopes import Scope, defined_twice, outline, scopes
+from backport.core.scopes import Scope, defined_twice, scopes
 from backport.core.trees import SYMLINK, Entry, Tree
 
 
@@ -115,8 +116,10 @@ def _more_alike(before: Entry | None, after: Entry) -> bool:
 
     Parsing every changed file would cost more than all the rest of a run.
     """
-    twice = {name: count for name, count in outline(after.data).items() if count > 1}
-    was = outline(before.data) if twice and before else Counter()
+    if before and same_definitions(before.data, after.data):
+        return False
+    twice = {name: count for name, count in definitions(after.data).items() if count > 1}
+    was = definitions(before.data) if twice and before else Counter()
     return any(count > was[name] for name, count in twice.items())
 
 

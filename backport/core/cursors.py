@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 
 class PatchError(ValueError):
     """A patch that cannot be read; `line` counts from 1 in the file it came from."""
@@ -14,13 +12,15 @@ class PatchError(ValueError):
         self.message = message
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Cursor:
     """A place in the lines of a patch file; `first` is the number of its first line."""
 
-    lines: list[bytes]
-    first: int = 1
-    at: int = 0
+    __slots__ = ("at", "first", "lines")
+
+    def __init__(self, lines: list[bytes], first: int = 1, at: int = 0) -> None:
+        self.lines = lines
+        self.first = first
+        self.at = at
 
     @property
     def number(self) -> int:

@@ -7,6 +7,7 @@ import warnings
 from functools import lru_cache
 
 from backport.core.manifests import Evidence
+from backport.core.outlines import Outline
 from backport.core.paths import encode
 from backport.core.trees import DIRECTORY, Tree
 
@@ -28,15 +29,25 @@ def _problem(statement: Evidence, tree: Tree) -> str | None:
     elif entry is None or entry.mode == DIRECTORY:
         return f"{statement}: the file is not there" if statement.present else None
     elif statement.symbol:
-        names = symbols(entry.data)
-        if names is None:
+        found = _has(entry.data, statement.symbol)
+        if found is None:
             return f"{statement}: the file does not parse as Python"
-        there = statement.symbol in names
+        there = found
     else:
         there = encode(statement.text) in entry.data
     if there == statement.present:
         return None
     return f"{statement}: it is {'there' if there else 'not there'}"
+
+
+def _has(text: bytes, symbol: str) -> bool | None:
+    """True where a Python file defines the name, None where it takes a parser and none reads it."""
+    if encode(symbol.rpartition(".")[2]) not in text:
+        return False
+    if Outline(text).defines(symbol):
+        return True
+    names = symbols(text)
+    return None if names is None else symbol in names
 
 
 @lru_cache(maxsize=256)

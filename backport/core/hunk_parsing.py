@@ -72,8 +72,9 @@ def _goes_on_after_its_end(lines: list[bytes]) -> bool:
 
 def _hunk_lines(cursor: Cursor, name: str, old_left: int, new_left: int) -> list[bytes]:
     lines: list[bytes] = []
-    while not cursor.ended and (old_left > 0 or new_left > 0):
-        line = cursor.lines[cursor.at]
+    ahead, end = cursor.lines, len(cursor.lines)
+    while (old_left > 0 or new_left > 0) and cursor.at < end:
+        line = ahead[cursor.at]
         sign = line[:1] or b" "  # mail programs cut the one space of an empty context line
         if sign not in _SIGNS or (line == b"-- " and _is_signature(cursor)):
             break

@@ -193,10 +193,11 @@ class _Entries:
         except ValueError as error:
             entry.problem("hunk", f"{text!r}: {error}")
             return None
+        if text in self.hunks:
+            return wanted
         alike = [found for found in map(HunkId.parse, self.hunks) if _same(found, wanted)]
-        exact = [found for found in alike if found.ordinal == wanted.ordinal]
-        if exact or len(alike) == 1:
-            return (exact or alike)[0]
+        if len(alike) == 1:
+            return alike[0]
         entry.problem("hunk", f"there is no hunk {text}; {self._hint(wanted)}")
         return None
 

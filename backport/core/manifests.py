@@ -5,8 +5,6 @@ Four verbs only. `drop` leaves a hunk out, `reanchor` puts it at a named place,
 nothing: it records that a finding was judged.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 
@@ -31,7 +29,7 @@ class Evidence(NamedTuple):
         return f"{'present' if self.present else 'absent'} {self.path}{tail}"
 
     @classmethod
-    def parse(cls, present: bool, text: str) -> Evidence:
+    def parse(cls, present: bool, text: str) -> "Evidence":
         """The statement that `text` spells; raises ValueError where it is none."""
         symbol = re.fullmatch(r"([^:\n]+)::([^\s:]+)", text)
         if symbol:
@@ -57,7 +55,7 @@ class Anchor(NamedTuple):
         )
 
     @classmethod
-    def parse(cls, text: str) -> Anchor:
+    def parse(cls, text: str) -> "Anchor":
         """The anchor that `text` spells; raises ValueError where it has another form."""
         beside = re.fullmatch(r"(before|after) line: ?(\S.*| +\S.*)", text)
         if beside:

@@ -1,7 +1,5 @@
 """What came of it, as values: a conflict is a result, not an exception."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple

@@ -8,7 +8,6 @@ is tried. Every error names the line of the patch file.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
 from backport.core.binary import BinaryError, read_binary
 from backport.core.cursors import Cursor, PatchError, split_lines
@@ -72,12 +71,12 @@ def _git_file(cursor: Cursor) -> FilePatch:
     for name in (old_path, new_path):
         _refuse_unsafe(start, name)
     if cursor.peek().startswith(b"Binary files ") or cursor.peek() == b"GIT binary patch":
-        return replace(patch, binary=_binary(cursor, patch))
+        return patch._replace(binary=_binary(cursor, patch))
     return _finish(patch, cursor)
 
 
 def _finish(patch: FilePatch, cursor: Cursor) -> FilePatch:
-    patch = replace(patch, hunks=read_hunks(cursor, patch.path))
+    patch = patch._replace(hunks=read_hunks(cursor, patch.path))
     changed = patch.hunks or patch.renames or patch.creates or patch.deletes
     if not changed and patch.old_mode == patch.new_mode:
         raise PatchError(patch.at, f"the diff of {patch.path} changes nothing")
@@ -88,19 +87,15 @@ def _finish(patch: FilePatch, cursor: Cursor) -> FilePatch:
     return patch
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class _Extended:
     """What the lines between `diff --git` and the first hunk say."""
 
-    created: bool = False
-    deleted: bool = False
-    copy: bool = False
-    old_mode: str = ""
-    new_mode: str = ""
-    old_blob: str = ""
-    new_blob: str = ""
-    old_name: str | None = None
-    new_name: str | None = None
+    def __init__(self) -> None:
+        self.created = self.deleted = self.copy = False
+        self.old_mode = self.new_mode = ""
+        self.old_blob = self.new_blob = ""
+        self.old_name: str | None = None
+        self.new_name: str | None = None
 
 
 def _extended_header(cursor: Cursor) -> _Extended:

@@ -4,12 +4,9 @@ A line keeps its own line end, so a line without a final newline is simply one
 that does not end in `\\n`; nothing else in the core has to know about it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,19 +15,27 @@ MODULE_SCOPE = "<module>"
 _SCOPE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
-@dataclass(frozen=True)
-class Hunk:
-    """One hunk: its ranges (lines count from 1), the text after `@@`, and its lines.
-
-    Each line is its sign (space, `-` or `+`) followed by the line's own bytes.
-    """
-
+class _Hunk(NamedTuple):
     old_start: int
     new_start: int
     lines: tuple[bytes, ...]
     section: str = ""
-    at: int = field(default=0, compare=False)  # its line in the patch file
-    undoes: Hunk | None = field(default=None, compare=False, repr=False)  # what it takes back
+    at: int = 0  # its line in the patch file
+    undoes: "Hunk | None" = None  # what it takes back
+
+
+class Hunk(_Hunk):
+    """One hunk: its ranges (lines count from 1), the text after `@@`, and its lines.
+
+    Each line is its sign (space, `-` or `+`) followed by the line's own bytes. Where
+    it was read (`at`) and what it takes back are no part of its equality.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hunk) and self[:4] == other[:4]
+
+    def __hash__(self) -> int:
+        return hash(self[:4])
 
     @cached_property
     def before(self) -> bytes:
@@ -93,11 +98,7 @@ def _context(lines: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def _digest(parts: Iterable[bytes]) -> str:
-    summed = hashlib.sha256()
-    for part in parts:
-        summed.update(b"%d:" % len(part))
-        summed.update(part)
-    return summed.hexdigest()[:8]
+    return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()[:8]
 
 
 class Binary(NamedTuple):
@@ -108,10 +109,7 @@ class Binary(NamedTuple):
     text: bytes
 
 
-@dataclass(frozen=True)
-class FilePatch:
-    """What a patch does to one file; a path of None is the side that does not exist."""
-
+class _FilePatch(NamedTuple):
     old_path: str | None
     new_path: str | None
     hunks: tuple[Hunk, ...] = ()
@@ -121,7 +119,20 @@ class FilePatch:
     new_blob: str = ""
     copy: bool = False
     binary: Binary | None = None
-    at: int = field(default=0, compare=False)
+    at: int = 0  # its line in the patch file
+
+
+class FilePatch(_FilePatch):
+    """What a patch does to one file; a path of None is the side that does not exist.
+
+    Where it was read (`at`) is no part of its equality.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FilePatch) and self[:-1] == other[:-1]
+
+    def __hash__(self) -> int:
+        return hash(self[:-1])
 
     @property
     def path(self) -> str:
@@ -181,7 +192,7 @@ class HunkId(NamedTuple):
         return f"{self.stack}/{self.patch}:{self.path}#{self.ordinal}@{self.digest}"
 
     @classmethod
-    def parse(cls, text: str) -> HunkId:
+    def parse(cls, text: str) -> "HunkId":
         """The id that `text` spells; raises ValueError where it has another form."""
         found = re.fullmatch(r"([^/:]+)/([^:]+):(.+)#(\d+)@([0-9a-f]{8})", text, re.DOTALL)
         if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ESCAPES = {
     ord("a"): 7,
@@ -17,7 +18,9 @@ _ESCAPES = {
 }
 _NAMES = {code: bytes([92, letter]) for letter, code in _ESCAPES.items()}
 # code points that HFS+ leaves out when it compares names, so ".g\u200cit" is ".git" there
-_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_IGNORED_BY_HFS = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff" + "".join(
+    map(chr, range(0x206A, 0x2070))
+)
 
 
 def decode(raw: bytes) -> str:
@@ -93,9 +96,12 @@ def unsafe(path: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)  # the paths of one stack share their folders
 def _means_git_folder(part: str) -> bool:
     """True for `.git` and the names that some file system takes for it."""
-    names = _IGNORED_BY_HFS.sub("", part).lower().split("\\")  # a separator on Windows
+    if not part.isascii():
+        part = "".join(sign for sign in part if sign not in _IGNORED_BY_HFS)
+    names = part.lower().split("\\")  # a separator on Windows
     # NTFS ignores streams, trailing dots and spaces
     return any(name.split(":", 1)[0].rstrip(" .") in (".git", "git~1") for name in names)
 

@@ -32,12 +32,14 @@ def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = 
     is the qualified name of the only scope to look in, as a manifest gives it.
     """
     if known:
-        start = target.offset_of(first_line(hunk))
+        start = target.stands_once_at(hunk.before, first_line(hunk))
+        if start is None:
+            start = target.offset_of(first_line(hunk))
         if start is not None and _stands(target.text, hunk.before, start):
             return _placed(hunk, target, start)
     scope = within or hunk.scope
-    if scope and target.scopes is None:
-        if within or target.is_python:
+    if scope and not target.is_python:
+        if within:
             return Placement(Outcome.CONFLICT, detail=f"belongs in {scope}; {no_scopes(target)}")
         scope = None  # in another language the word after @@ is git's, and no scope
     spots = _spots(hunk, hunk.before, target)
@@ -195,6 +197,8 @@ def _already(hunk: Hunk, target: Target, scope: str | None) -> Placement | None:
 
 
 def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:
+    if target.scopes is None:
+        return Placement(Outcome.CONFLICT, detail=f"belongs in {scope}; {no_scopes(target)}")
     names = sorted({target.scope_at(max(1, line - 1)) or "?" for line in lines})[:8]
     known = [found.name for found in target.scopes or ()]
     there = "" if scope in known else f", which is not there ({nearest(scope, known)})"

@@ -1,7 +1,5 @@
 """What a run tells: per target what was applied, what the checks found, and the verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType

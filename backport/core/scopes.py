@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections import Counter
 from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -46,26 +45,6 @@ def scopes(text: bytes) -> tuple[Scope, ...] | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return tuple(found)
-
-
-_DEFINITION = re.compile(rb"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
-
-
-def outline(text: bytes) -> Counter[tuple[bytes, ...]]:
-    """How often each qualified name seems defined, by indentation alone.
-
-    Some twenty times faster than parsing, and right except for what stands in
-    strings: good for asking whether a file is worth parsing.
-    """
-    found: Counter[tuple[bytes, ...]] = Counter()
-    above: list[tuple[int, bytes]] = []
-    for match in _DEFINITION.finditer(text):
-        indent = len(match.group(1))
-        while above and above[-1][0] >= indent:
-            above.pop()
-        above.append((indent, match.group(2)))
-        found[tuple(name for _, name in above)] += 1
-    return found
 
 
 class _Lines:

@@ -1,7 +1,5 @@
 """A stack: an ordered list of patches that together make one change, and where it came from."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple

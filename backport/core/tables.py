@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Source:
     """A TOML file's name and text, and the problems found in it so far."""
 
-    name: str
-    text: str
-    problems: list[str] = field(default_factory=list)
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.problems: list[str] = []
 
     def line_of(self, keys: Sequence[str | int]) -> int:
         """The line of a key, following `[[table]]` and `[table]` headers; 0: not found."""
@@ -88,14 +87,16 @@ def parse_toml(name: str, text: str) -> tuple[dict[str, Any], Source]:
         return {}, source
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Table:
     """One table being read; `finish` reports the keys that nobody asked for."""
 
-    values: dict[str, Any]
-    source: Source
-    keys: tuple[str | int, ...] = ()
-    asked: set[str] = field(default_factory=set)
+    def __init__(
+        self, values: dict[str, Any], source: Source, keys: tuple[str | int, ...] = ()
+    ) -> None:
+        self.values = values
+        self.source = source
+        self.keys = keys
+        self.asked: set[str] = set()
 
     def problem(self, key: str, text: str) -> None:
         self.source.report((*self.keys, key) if key else self.keys, text)

@@ -1,14 +1,15 @@
 """A target file's text with what placing asks of it, and the edits made to it."""
 
-from __future__ import annotations
-
-from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from backport.core.outcomes import Outcome
+from backport.core.outlines import Outline
 from backport.core.scopes import Scope, scope_at, scopes
+
+NEWLINE = 10
+_NEAR = 32  # lines
 
 
 class Edit(NamedTuple):
@@ -41,6 +42,7 @@ class Target:
     def __init__(self, path: str, text: bytes) -> None:
         self.path = path
         self.text = text
+        self._asked = (0, 1)  # an offset and its line
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -66,14 +68,54 @@ class Target:
         return scopes(self.text) if self.is_python else None
 
     def line_of(self, offset: int) -> int:
-        """The line, from 1, that the offset lies in."""
-        return bisect_right(self.starts, offset, 0, max(1, len(self.lines)))
+        """The line, from 1, that the offset lies in; the end belongs to the last line.
+
+        Questions mostly come in order, so newlines are counted on from the last one.
+        """
+        at, line = self._asked if self._asked[0] <= offset else (0, 1)
+        line += self.text.count(b"\n", at, offset)
+        self._asked = (offset, line)
+        at_end = offset > 0 and offset == len(self.text) and self.text.endswith(b"\n")
+        return line - 1 if at_end else line
 
     def offset_of(self, line: int) -> int | None:
-        """The offset of a line's first byte; the line after the last one is the end."""
-        return self.starts[line - 1] if 1 <= line <= len(self.starts) else None
+        """The offset of a line's first byte; the line after the last one is the end.
+
+        Lines near the last one that was asked about are found by stepping to them.
+        """
+        if not 0 < abs(line - self._asked[1]) <= _NEAR:
+            return self.starts[line - 1] if 1 <= line <= len(self.starts) else None
+        at, known = self._asked
+        at = self.text.rfind(b"\n", 0, at) + 1
+        while known > line and at > 0:
+            at, known = self.text.rfind(b"\n", 0, at - 1) + 1, known - 1
+        while known < line:
+            end = self.text.find(b"\n", at)
+            if at == len(self.text):
+                return None
+            at, known = len(self.text) if end == -1 else end + 1, known + 1
+        return at if known == line else None
+
+    def stands_once_at(self, block: bytes, line: int) -> int | None:
+        """The offset of `block` where its first occurrence begins on `line`, else None."""
+        at = self.text.find(block) if block else -1
+        if at == -1 or (at and self.text[at - 1] != NEWLINE):
+            return None
+        return at if self.line_of(at) == line else None
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The scopes as far as the lines tell them."""
+        return Outline(self.text)
 
     def scope_at(self, line: int) -> str | None:
+        """The Python scope of a line; None for another language or a file that does not parse."""
+        if not self.is_python:
+            return None
+        offset = self.offset_of(line)
+        told = None if offset is None else self.outline.scope_at(offset)
+        if told is not None:
+            return told
         return None if self.scopes is None else scope_at(self.scopes, line)
 
 

@@ -7,7 +7,6 @@ patch see what earlier ones made of a file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 REGULAR = "100644"
@@ -34,12 +33,12 @@ class Tree(Protocol):
         """Every path of the tree with the git blob id of its content ("": not known yet)."""
 
 
-@dataclass(slots=True)
 class Overlay:
     """A tree with changes on top; a change of None means that the file is gone."""
 
-    base: Tree
-    changes: dict[str, Entry | None] = field(default_factory=dict)
+    def __init__(self, base: Tree, changes: dict[str, Entry | None] | None = None) -> None:
+        self.base = base
+        self.changes = {} if changes is None else changes
 
     def entry(self, path: str) -> Entry | None:
         if path in self.changes:

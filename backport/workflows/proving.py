@@ -21,11 +21,11 @@ def prove(
     library: Library, manifest: Manifest, checkout: Checkout, evaluation: Evaluation, wanted: bool
 ) -> CheckResult:
     """What the applied stacks' parity cases say; `not_run` always with the reason."""
-    import json
-
     reason = _why_not(library, evaluation, wanted)
     if reason:
         return CheckResult("parity", Status.NOT_RUN, note=reason)
+    import json
+
     words = ["parity", "--target", manifest.name, "--root", str(library.root)]
     child = subprocess.run(
         [sys.executable, "-m", "backport", *words, "--repo", checkout.shown, "--as-check"],

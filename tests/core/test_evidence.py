@@ -54,7 +54,7 @@ else:
 
 
 def base() -> DictTree:
-    return tree({"a.py": CODE, "notes.md": "one\ntwo three\n", "bad.py": "print 1\n"})
+    return tree({"a.py": CODE, "notes.md": "one\ntwo three\n", "bad.py": "print f\n"})
 
 
 def problem(present: bool, text: str) -> str | None:

@@ -49,7 +49,15 @@ def test_only_python_files_have_scopes() -> None:
     assert Target("f.py", code).scope_at(2) == "f"
     assert Target("f.pyi", code).scope_at(2) == "f"
     assert Target("f.txt", code).scope_at(2) is None
-    assert Target("f.py", b"print 1\n").scope_at(1) is None
+
+
+def test_the_lines_tell_the_scope_even_where_the_file_does_not_parse() -> None:
+    assert Target("f.py", b"print 1\n").scope_at(1) == "<module>"
+    assert Target("f.py", b"def f():\n    print 1\n").scope_at(2) == "f"
+
+
+def test_lines_in_doubt_in_a_file_that_does_not_parse_have_no_scope() -> None:
+    assert Target("f.py", b"def f():\n\tprint 1\n").scope_at(2) is None
 
 
 def test_edits_are_made_in_the_order_of_the_text() -> None:
