@@ -7,7 +7,7 @@ and every hunk's outcome is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.anchoring import place_at
 from backport.core.binary import BinaryError, patched
@@ -22,6 +22,9 @@ from backport.core.stacks import Stack
 from backport.core.texts import Edit, Placement, Target, splice
 from backport.core.trees import REGULAR, Entry, Overlay, Tree
 
+if TYPE_CHECKING:
+    from backport.core.preimages import Preimages, Sources
+
 Adaptations = Mapping[str, Adaptation]
 
 
@@ -33,6 +36,7 @@ class _Step(NamedTuple):
     ids: list[HunkId]
     adaptations: Adaptations
     tree: Overlay
+    preimages: Preimages | None
     before: Tree  # as the whole patch found it: what git's renames and copies start from
 
     def adaptation(self, index: int) -> Adaptation | None:
@@ -76,13 +80,25 @@ class _Step(NamedTuple):
         return all(self.dropped(index) for index in range(len(self.ids)))
 
 
-def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResult:
+def apply_stack(
+    stack: Stack, adaptations: Adaptations, tree: Tree, preimages: Sources | None = None
+) -> StackResult:
     """The stack on `tree`: the files it changes and each hunk's outcome.
 
     `adaptations` are the manifest's entries by hunk id. A stack whose hunks all
     stand already is `already`; one that stands only in part is a conflict, which
-    a person settles by recording what is left out.
+    a person settles by recording what is left out. Hunks without a place are merged
+    where `preimages` are given and the rules stand for it.
     """
+    result = _applied(stack, adaptations, tree, None)
+    if preimages is None or not any(hunk.outcome.failed for hunk in result.hunks):
+        return result
+    return _applied(stack, adaptations, tree, preimages(stack))
+
+
+def _applied(
+    stack: Stack, adaptations: Adaptations, tree: Tree, preimages: Preimages | None
+) -> StackResult:
     overlay = Overlay(tree)
     hunks: list[HunkResult] = []
     failed: set[str] = set()
@@ -90,7 +106,7 @@ def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResu
         before = _before(patch, overlay)
         for file in patch.files:
             ids = hunk_ids(stack.name, patch, file)
-            step = _Step(patch, file, ids, adaptations, overlay, before)
+            step = _Step(patch, file, ids, adaptations, overlay, preimages, before)
             hunks += _told(_apply_file(step), failed)
     outcome = _stack_outcome(hunks)
     if outcome is StackOutcome.CONFLICT and not adaptations and _may_be_there(hunks, stack, tree):
@@ -294,13 +310,30 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
         results += found[0]
         edits += found[1]
     if any(result.outcome.failed for result in results):
-        return None, results
+        return _merge_rest(step, target, results, edits)
     try:
         return splice(target.text, edits), results
     except ValueError as error:
         return None, [
             result._replace(outcome=Outcome.CONFLICT, detail=str(error)) for result in results
         ]
+
+
+def _merge_rest(
+    step: _Step, target: Target, results: list[HunkResult], edits: list[Edit]
+) -> tuple[bytes | None, list[HunkResult]]:
+    """Hunks without a place merged with the text they were made on, where that is asked for."""
+    mine = (i for i, result in enumerate(results) if result.outcome.failed)
+    if step.preimages is None or any(step.adaptation(index) for index in mine):
+        return None, results
+    from backport.core.merging_results import merged_file
+
+    try:
+        ours = splice(target.text, edits)
+    except ValueError:
+        ours = None
+    base = step.preimages.find(step.patch, step.file)
+    return merged_file(step.patch, step.file, base, (target.text, ours), results)
 
 
 def _place_one(
@@ -361,7 +394,7 @@ def _contained(stack: Stack, tree: Tree) -> bool:
         for file in reversed(patch.files):
             back = reverse(file)
             ids = hunk_ids("", patch, back)
-            results = _apply_file(_Step(patch, back, ids, {}, overlay, overlay))
+            results = _apply_file(_Step(patch, back, ids, {}, overlay, None, overlay))
             if any(not result.outcome.placed for result in results):
                 return False
     return bool(stack.patches)
