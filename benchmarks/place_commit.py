@@ -87,7 +87,8 @@ def git_merge(store: Store, parent: str, commit: str, onto: str) -> tuple[str, l
     base = store.commit(store.tree_of(parent))
     ours, theirs = (store.commit(store.tree_of(name), base) for name in (onto, commit))
     done = subprocess.run(
-        ["git", f"--git-dir={store.git_dir}", "merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs],
+        ["git", f"--git-dir={store.git_dir}", "merge-tree", "--write-tree", "-z",
+         "--no-messages", ours, theirs],
         capture_output=True, check=False,
     )  # fmt: skip
     if done.returncode not in (0, 1):
@@ -104,7 +105,7 @@ def git_merge(store: Store, parent: str, commit: str, onto: str) -> tuple[str, l
 
 
 class Placed(NamedTuple):
-    """What became of one conflict: the entry for the tree, or a conflict still, and by which rule."""
+    """What became of one conflict: the entry for the tree, and by which rules."""
 
     path: str
     entry: Entry | None
@@ -170,7 +171,7 @@ def _stands(store: Store, conflicts: list[Conflict], parent: str, commit: str, o
 
 
 def _changed(before: CommitTree, after: CommitTree, folder: str) -> Iterator[str]:
-    """The paths of the later tree that the change makes or touches; what is the same is not read."""
+    """The paths of the later tree that the change touches; folders alike are not read."""
     old, new = before.folder(folder) or {}, after.folder(folder) or {}
     for name, entry in new.items():
         path = f"{folder}/{os.fsdecode(name)}" if folder else os.fsdecode(name)

@@ -148,16 +148,17 @@ def report(found: list[Result]) -> None:
     ):
         say(f"{name:22} {_shares(chosen, len(conflicts))}\n")
         for half in "AB":
-            say(
-                f"   half {half}              {_shares([r for r in chosen if r.half == half], sum(r.half == half for r in conflicts))}\n"
-            )
+            mine = [one for one in chosen if one.half == half]
+            total = sum(one.half == half for one in conflicts)
+            say(f"   half {half}              {_shares(mine, total)}\n")
     _files(found)
     ours = sorted(one.our_ms for one in found)
     git = sorted(one.git_ms for one in found)
     if found:
-        say(
-            f"ms a pair: git {statistics.median(git):.0f}, ours beyond it {statistics.median(ours):.0f} in the median, {ours[int(0.95 * (len(ours) - 1))]:.0f} at 95 %\n"
-        )
+        late = ours[int(0.95 * (len(ours) - 1))]
+        middle = statistics.median(ours)
+        say(f"ms a pair: git {statistics.median(git):.0f}, ")
+        say(f"ours beyond it {middle:.0f} in the median, {late:.0f} at 95 %\n")
 
 
 def _shares(chosen: list[Result], total: int) -> str:

@@ -205,7 +205,7 @@ def _settle(lines: Sequence[Hashable], mine: list[bool], others: list[bool]) -> 
 
 def _gaps(flags: list[bool]) -> set[int]:
     """The places of changed lines, each as the number of unchanged lines before it."""
-    out = set()
+    out: set[int] = set()
     at = changed = 0
     while True:
         try:

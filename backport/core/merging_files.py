@@ -51,9 +51,9 @@ def merge_file(path: str, base: bytes, ours: bytes, theirs: bytes) -> Merged:
     sides = [split_keeping_ends(text) for text in (base, ours, theirs)]
     found = clean(merge(*sides))
     if found is not None:
-        steps = (Step(Rule.THREE_WAY),)
+        plain = (Step(Rule.THREE_WAY),)
         known = Vocabulary()
-        return Merged(b"".join(found), steps, known, True, confidence(steps, known))
+        return Merged(b"".join(found), plain, known, True, confidence(plain, known))
     lines, steps = _merged(path, *sides)
     return _judged(path, b"".join(lines), ours, steps, vocabulary(*sides))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 _LINE = re.compile(
@@ -70,7 +70,7 @@ def _bound(name: bytes) -> bytes:
     return name.rpartition(b" as ")[2].partition(b".")[0]
 
 
-def _without(gone: set[tuple[bytes, bytes]]):  # type: ignore[no-untyped-def]
+def _without(gone: set[tuple[bytes, bytes]]) -> Callable[[bytes], bytes | None]:
     def left(line: bytes) -> bytes | None:
         found = _parsed(line)
         if found is None:

@@ -32,9 +32,9 @@ def merged_file(
     outcomes = [result.outcome for result in results]
     found = None if ours is None else merge_left(file, base, ours, outcomes)
     created = [other.path for other in patch.files if other.creates]
-    if ours is not None and found and found.text not in (None, ours) and found.applied:
-        if not together([found], created):
-            return found.text, _as_merged(file, base, ours, found, results)
+    stands = found is not None and found.applied and not together([found], created)
+    if found is not None and ours is not None and stands and found.text not in (None, ours):
+        return found.text, _as_merged(file, base, ours, found, results)
     return None, _proposed(file, base, target, results)
 
 
@@ -74,7 +74,7 @@ def _as_merged(
 
 def _places(found: Merged) -> str:
     shown = [
-        f"{step.scope or 'line'} {step.ours}".replace("line ", "line ")
+        f"{step.scope or 'line'} {step.ours}"
         for step in found.steps
         if step.ours and step.rule is not Rule.THREE_WAY
     ]

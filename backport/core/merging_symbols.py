@@ -73,7 +73,7 @@ class SymbolMerge:
                 theirs[slice(*region.theirs)],
             )
             place = at[0] + region.base[0], at[1] + region.ours[0]
-            out += self._resolved(*map(list, sides), scope, place)
+            out += self._resolved(list(sides[0]), list(sides[1]), list(sides[2]), scope, place)
         return out
 
     def _resolved(
@@ -209,7 +209,7 @@ def _plain(atoms: Sequence[Atom]) -> list[bytes]:
 
 
 def _only_members(base: Sequence[Atom], theirs: Sequence[Atom]) -> bool:
-    """True where the patch adds and removes whole members here, and nothing but blank lines else."""
+    """True where the patch adds and removes whole members here, blank lines aside."""
     return all(
         isinstance(atom, tuple) or not atom.strip()
         for edit in changes(base, theirs)

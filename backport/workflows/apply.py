@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
@@ -20,12 +20,9 @@ from backport.core.trees import Entry
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
 from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
+from backport.workflows.preimages import preimages
 from backport.workflows.proving import prove
 from backport.workflows.verify import verify
-
-if TYPE_CHECKING:
-    from backport.core.preimages import Preimages, Sources
-    from backport.core.stacks import Stack
 
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
 
@@ -110,7 +107,7 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    evaluation = evaluate(manifest, library.stacks, base, _preimages(checkout))
+    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
     trees: list[str] = []
     objects: list[GitObject] = []
     for step in evaluation.steps:
@@ -119,17 +116,6 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
             objects += made
         trees.append(tree)
     return _Work(manifest, commit, base, evaluation, trees, objects)
-
-
-def _preimages(checkout: Checkout) -> Sources:
-    """Where a stack's pre-images come from; nothing is loaded while every hunk has a place."""
-
-    def found(stack: Stack) -> Preimages:
-        from backport.workflows.preimages import preimages
-
-        return preimages(checkout, stack)
-
-    return found
 
 
 # ---------------------------------------------------------------- lock
