@@ -7,7 +7,7 @@ ARGS   ?=
 
 BIN := $(VENV)/bin
 
-.PHONY: apply check status lint test bench clean
+.PHONY: apply check status lint test bench bench-placement clean
 
 apply: $(VENV)/run.stamp
 	$(BIN)/backport apply --target $(TARGET)
@@ -28,6 +28,9 @@ bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.apply $(ARGS)
 	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.scan
+
+bench-placement: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks.placement --repos $(REPOS) --pairs $(PAIRS) --evaluate $(EVALUATE) $(ARGS)
 
 $(VENV)/run.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
