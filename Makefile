@@ -8,7 +8,7 @@ LIMIT  ?= 20
 
 BIN := $(VENV)/bin
 
-.PHONY: apply check status lint test bench bench-audit soak fuzz mutants clean
+.PHONY: apply check status lint test bench bench-audit bench-placement soak fuzz mutants clean
 
 apply: $(VENV)/run.stamp
 	$(BIN)/backport apply --target $(TARGET)
@@ -42,6 +42,9 @@ fuzz: $(VENV)/test.stamp
 
 mutants: $(VENV)/test.stamp
 	$(BIN)/python -m tests.faults.mutants $(ARGS)
+
+bench-placement: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks.placement --repos $(REPOS) --pairs $(PAIRS) --evaluate $(EVALUATE) $(ARGS)
 
 $(VENV)/run.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
