@@ -8,7 +8,7 @@ LIMIT  ?= 20
 
 BIN := $(VENV)/bin
 
-.PHONY: apply check status lint test bench bench-audit clean
+.PHONY: apply check status lint test bench bench-audit bench-placement soak fuzz mutants clean
 
 apply: $(VENV)/run.stamp
 	$(BIN)/backport apply --target $(TARGET)
@@ -33,6 +33,18 @@ bench: $(VENV)/test.stamp
 
 bench-audit: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.audit_backports --pairs $(PAIRS) --repos $(REPOS) --limit $(LIMIT) $(ARGS)
+
+soak: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.soak $(ARGS)
+
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.fuzz $(ARGS)
+
+mutants: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.mutants $(ARGS)
+
+bench-placement: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks.placement --repos $(REPOS) --pairs $(PAIRS) --evaluate $(EVALUATE) $(ARGS)
 
 $(VENV)/run.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'

@@ -167,27 +167,6 @@ class Checkout:
         """The committer date of a commit as git keeps it: seconds and zone."""
         return " ".join(self._header(commit, "committer").rsplit(" ", 2)[1:])
 
-    def tags(self, commit: str) -> list[str]:
-        """The tags that name this very commit."""
-        words = ("for-each-ref", "--points-at", commit, "--format=%(refname:strip=2)", "refs/tags")
-        return plumbing.run(self.git_dir, *words).decode("utf-8", "surrogateescape").split()
-
-    def nearest_tag(self, commit: str) -> str:
-        """The nearest tag at the commit or below it, "" where there is none."""
-        words = ("describe", "--tags", "--abbrev=0", "--first-parent", commit)
-        try:
-            return plumbing.run(self.git_dir, *words).decode("utf-8", "surrogateescape").strip()
-        except EnvironmentProblem:
-            return ""
-
-    def fork_point(self, one: str, other: str) -> str:
-        """The newest commit that both hold, "" where there is none."""
-        ends = (self.base(one), self.base(other))
-        try:
-            return plumbing.run(self.git_dir, "merge-base", *ends).decode().strip()
-        except EnvironmentProblem:
-            return ""
-
     def history(self, tip: str, base: str, limit: int = 1000) -> list[tuple[str, str]] | None:
         """The (id, message) of each commit from `tip` down to `base`, first parents only.
 
@@ -313,15 +292,6 @@ class Checkout:
     def store(self, objects: Iterable[GitObject]) -> None:
         """Keep these objects; nothing refers to them yet."""
         plumbing.store_pack(self.git_dir, render_pack(objects, self.algorithm))
-
-    def diff(self, objects: Iterable[GitObject], old: str, new: str) -> bytes:
-        """The canonical diff between two trees; the objects that make them up are not kept."""
-        from backport.git_diffs import tree_diff
-
-        pack = render_pack(objects, self.algorithm)
-        with plumbing.scratch_objects(self.common_dir.resolve() / "objects") as extra:
-            plumbing.store_pack(self.git_dir, pack, extra)
-            return tree_diff(self.git_dir, old, new, extra)
 
     def mbox(self, objects: Iterable[GitObject], base: str, tip: str) -> bytes:
         """The commits from `base` to `tip` as mails; their objects are not kept."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backport import plumbing
+from backport.core.objects import GitObject, render_pack
+
+if TYPE_CHECKING:
+    from backport.checkout import Checkout
 
 _PLAIN_SETTINGS = {
     "GIT_CONFIG_COUNT": "3",
@@ -65,6 +70,14 @@ def commit_diff(git_dir: Path, commit: str, parent: str | None) -> bytes:
 def tree_diff(git_dir: Path, old: str, new: str, extra: Mapping[str, str]) -> bytes:
     """The canonical diff between two trees."""
     return _plainly(git_dir, "diff-tree", "-p", "-M", *_PLAIN_DIFF, old, new, extra=extra)
+
+
+def difference(checkout: Checkout, objects: Iterable[GitObject], old: str, new: str) -> bytes:
+    """The canonical diff between two trees; the objects that make them up are not kept."""
+    pack = render_pack(objects, checkout.algorithm)
+    with plumbing.scratch_objects(checkout.common_dir.resolve() / "objects") as extra:
+        plumbing.store_pack(checkout.git_dir, pack, extra)
+        return tree_diff(checkout.git_dir, old, new, extra)
 
 
 def mails(git_dir: Path, base: str, tip: str, extra: Mapping[str, str]) -> bytes:

@@ -62,7 +62,7 @@ def oldest_python(tree: Tree) -> tuple[int, int] | None:
     if project is not None:
         try:
             table = tomllib.loads(project.data.decode("utf-8", "replace")).get("project", {})
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             return None
         wanted = table.get("requires-python") if isinstance(table, dict) else None
         if isinstance(wanted, str):

@@ -59,6 +59,7 @@ def command(
     from backport.workflows.importing import Wanted, plan, write
     from backport.workflows.incoming import Wish
     from backport.workflows.sourcing import gather, repository_of
+    from backport.workflows.updating import compare
 
     folder = find_root(root)
     library, _ = read(folder)
@@ -66,9 +67,8 @@ def command(
     source = source or (known.upstream.source if known else "")
     if not source:
         raise BadInput("say what to import: START..END, a branch, a file, a folder, or -")
-    origin = Upstream("", pull) if pull is None else Upstream("vllm-project/vllm", pull)
-    origin = origin._replace(repo=upstream) if upstream else origin
     home = home or (known.home if known else "")
+    origin = Upstream(upstream or ("vllm-project/vllm" if pull else ""), pull)
     with progress() as told:
         checkout = repository_of(source, repo, home, told)
     with checkout:
@@ -77,11 +77,8 @@ def command(
     for note in made.notes:
         click.echo(f"note: {_shown(note)}", err=True)
     if known:
-        from backport.workflows.updating import update as compared
-
-        return _update(folder, compared(library, made.stack), dry_run)
-    paths = [] if dry_run else write(folder, made.stack, force)
-    for path in paths:
+        return _update(folder, compare(library, made.stack), dry_run)
+    for path in () if dry_run else write(folder, made.stack, force):
         click.echo(path.relative_to(folder))
     return 0
 

@@ -56,7 +56,7 @@ def command(
             from backport.workflows.refresh_patches import into_patches, worse_elsewhere
 
             stacks = into_patches(library, repository, found)
-            found.notes += worse_elsewhere(library, stacks, manifest, repository)
+            found.lost += worse_elsewhere(library, stacks, manifest, repository)
         else:
             from backport.workflows.refresh_manifest import into_manifest
 
@@ -65,12 +65,12 @@ def command(
         refresh.prove(new, manifest, found)
         if not dry_run:
             _write(found, new, manifest.name)
-    for note in found.notes:
-        click.echo(f"note: {note}")
+    for line in found.lost:
+        click.echo(f"note: {line}")
     click.echo(f"applying gives every tree of {found.branch} again")
     if dry_run:
         click.echo("nothing is written (--dry-run)")
-    return 1 if any("no place" in note for note in found.notes) else 0
+    return 1 if found.lost else 0
 
 
 def _tell(found: Refresh) -> None:

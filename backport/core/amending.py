@@ -69,11 +69,36 @@ def amended(
     target = Target(file.path, before)
     own = [_own_runs(hunk, entry, target) for hunk, entry in zip(file.hunks, entries, strict=True)]
     shares: list[list[Run]] = [[] for _ in own]
-    for run in runs_of(after):
-        shares[_nearest(run, own, file.hunks)].append(run)
+    for runs in _clusters(runs_of(after), [run for mine in own for run in mine]):
+        shares[_nearest(runs, own, file.hunks)].extend(runs)
     changed = [index for index, share in enumerate(shares) if share != own[index]]
-    taken = [run for index, runs in enumerate(own) if index not in changed for run in runs]
-    return [Amended(index, _as_hunks(shares[index], target, taken)) for index in changed]
+    fixed = [run for index, runs in enumerate(own) if index not in changed for run in runs]
+    loose = [run for index in changed for run in shares[index]]
+    return [Amended(at, _as_hunks(shares[at], target, _Beside(fixed, loose))) for at in changed]
+
+
+class _Beside(NamedTuple):
+    """The runs that other hunks have: those of unchanged ones keep their context, others share."""
+
+    fixed: list[Run]
+    loose: list[Run]
+
+    def above(self, first: Run) -> int:
+        """The first line that context above a run may have."""
+        kept = [run.end + AROUND for run in self.fixed if run.end <= first.line]
+        shared = [_half(run, first) for run in self.loose if run != first and run.end <= first.line]
+        return min(max([*kept, *shared], default=1), first.line)
+
+    def below(self, last: Run) -> int:
+        """The line that context below a run must stop before."""
+        kept = [run.line - AROUND for run in self.fixed if run.line >= last.end]
+        shared = [_half(last, run) for run in self.loose if run != last and run.line >= last.end]
+        return max(min([*kept, *shared], default=last.end + AROUND), last.end)
+
+
+def _half(upper: Run, lower: Run) -> int:
+    """The middle between two runs: there the one's context ends and the other's begins."""
+    return upper.end + (lower.line - upper.end) // 2
 
 
 def _own_runs(hunk: Hunk, entry: Adaptation | None, target: Target) -> list[Run]:
@@ -109,36 +134,50 @@ def _line_runs(line: int, old: Sequence[bytes], new: Sequence[bytes]) -> list[Ru
     ]
 
 
-def _nearest(run: Run, own: Sequence[Sequence[Run]], hunks: Sequence[Hunk]) -> int:
-    """The hunk that a run belongs to: one with the same run, else the nearest on the target."""
+def _clusters(runs: Sequence[Run], own: Sequence[Run]) -> list[list[Run]]:
+    """The runs, together where they leave too little context between them to be told apart.
 
-    def distance(index: int) -> tuple[bool, int]:
+    Runs that are just what the hunks make need none: they stand as they did.
+    """
+    found: list[list[Run]] = []
+    for run in runs:
+        above = found[-1] if found else []
+        near = bool(above) and run.line - above[-1].end <= AROUND
+        if near and not (run in own and all(one in own for one in above)):
+            above.append(run)
+        else:
+            found.append([run])
+    return found
+
+
+def _nearest(runs: Sequence[Run], own: Sequence[Sequence[Run]], hunks: Sequence[Hunk]) -> int:
+    """The hunk that runs belong to: one that makes some of them, else the nearest on the target."""
+
+    def distance(index: int) -> tuple[bool, bool, int]:
         mine = own[index]
-        places = [(r.line, r.end) for r in mine] or [(first_line(hunks[index]),) * 2]
-        gaps = [max(start - run.end, run.line - end, 0) for start, end in places]
-        return run not in mine, min(gaps) if mine else min(gaps) + 1_000_000
+        places = [(run.line, run.end) for run in mine] or [(first_line(hunks[index]),) * 2]
+        gaps = [max(start - run.end, run.line - end, 0) for start, end in places for run in runs]
+        return not any(run in mine for run in runs), not mine, min(gaps)
 
     return min(range(len(own)), key=distance)
 
 
-def _as_hunks(runs: Sequence[Run], target: Target, taken: Sequence[Run]) -> tuple[Hunk, ...]:
+def _as_hunks(runs: Sequence[Run], target: Target, beside: _Beside) -> tuple[Hunk, ...]:
     """The runs as hunks with as much context as the hunks beside them leave."""
     hunks: list[Hunk] = []
     group: list[Run] = []
     for run in [*runs, None]:
         if group and (run is None or run.line - group[-1].end > 2 * AROUND):
-            hunks.append(_hunk(group, target, taken))
+            hunks.append(_hunk(group, target, beside))
             group = []
         if run is not None:
             group.append(run)
     return tuple(hunks)
 
 
-def _hunk(runs: Sequence[Run], target: Target, taken: Sequence[Run]) -> Hunk:
-    above = max((r.end + AROUND for r in taken if r.end <= runs[0].line), default=1)
-    below = min((r.line - AROUND for r in taken if r.line >= runs[-1].end), default=10**9)
-    start = max(runs[0].line - AROUND, min(above, runs[0].line), 1)
-    end = min(runs[-1].end + AROUND, max(below, runs[-1].end), len(target.lines) + 1)
+def _hunk(runs: Sequence[Run], target: Target, beside: _Beside) -> Hunk:
+    start = max(runs[0].line - AROUND, beside.above(runs[0]), 1)
+    end = min(runs[-1].end + AROUND, beside.below(runs[-1]), len(target.lines) + 1)
     lines: list[bytes] = []
     at = start
     for run in runs:

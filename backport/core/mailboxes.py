@@ -36,7 +36,7 @@ class Letter(NamedTuple):
     """One mail of a mailbox: the patch in it, or why there is none (`cover`, `empty`).
 
     `commit` is the full id that git noted for it, where it is not all zeros; `line` the
-    line of the mailbox that it starts on.
+    line of `source`, the mailbox, that it starts on.
     """
 
     patch: Patch | None
@@ -44,6 +44,7 @@ class Letter(NamedTuple):
     subject: str
     body: str
     commit: str
+    source: str
     line: int
 
 
@@ -80,9 +81,9 @@ def _letter(mail: bytes, source: str, line: int) -> Letter:
     if is_mail and not _CHANGES.search(plain):
         subject, body = _words(plain)
         kind = "cover" if _COVER.search(str(head.get("Subject", ""))) else "empty"
-        return Letter(None, kind, subject, body, commit, line)
+        return Letter(None, kind, subject, body, commit, source, line)
     patch = parse_patch(plain, "patch", source, line)
-    return Letter(patch, "patch", patch.subject, patch.body, commit, line)
+    return Letter(patch, "patch", patch.subject, patch.body, commit, source, line)
 
 
 _A_CHANGE = b"---\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n"

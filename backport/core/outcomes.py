@@ -13,6 +13,7 @@ class Outcome(StrEnum):
 
     EXACT = "exact"
     MOVED = "moved"
+    MERGED = "merged"
     ALREADY = "already"
     REANCHORED = "reanchored"
     REPLACED = "replaced"
@@ -28,7 +29,16 @@ class Outcome(StrEnum):
     @property
     def placed(self) -> bool:
         """True where the hunk changes the target."""
-        return self in (Outcome.EXACT, Outcome.MOVED, Outcome.REANCHORED, Outcome.REPLACED)
+        return self in _PLACED
+
+
+_PLACED = (
+    Outcome.EXACT,
+    Outcome.MOVED,
+    Outcome.MERGED,
+    Outcome.REANCHORED,
+    Outcome.REPLACED,
+)
 
 
 class Severity(StrEnum):
@@ -83,14 +93,29 @@ class StackOutcome(StrEnum):
     CONFLICT = "conflict"
 
 
+class Proposal(NamedTuple):
+    """What could stand for a hunk without a place: to be read by a person, never applied unasked.
+
+    `same` of `cases` such merges were what a maintainer made of the change, up to
+    layout; `why` says what keeps it from being applied, `patch` is the text for a
+    `replace` entry.
+    """
+
+    rules: tuple[str, ...]
+    same: int
+    cases: int
+    why: str
+    patch: str
+
+
 class HunkResult(NamedTuple):
     """What happened to one hunk on one target.
 
     `line` counts from 1 in the target's file before the patch (0: no place),
     `offset` is how far that is from where the patch puts it, `reason` is the
     manifest's, `detail` the tool's own explanation, `source` the hunk's place in
-    its patch file, `inserts` whether it only adds lines, and `added`/`removed` count
-    the lines that really changed.
+    its patch file, `inserts` whether it only adds lines, `added`/`removed` count the
+    lines that really changed, and `origin` is the file that was renamed or copied.
     """
 
     id: HunkId
@@ -105,6 +130,8 @@ class HunkResult(NamedTuple):
     inserts: bool = False
     added: int = 0
     removed: int = 0
+    origin: str = ""
+    proposal: Proposal | None = None
 
 
 class StackResult(NamedTuple):

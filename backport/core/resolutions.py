@@ -30,9 +30,9 @@ SAME_FILE, SAME_SYMBOL, OTHER_TEXT = "same file", "same symbol", "other text"
 class Resolution(NamedTuple):
     """One decision: for which hunk and target it was made, on which text, and what it says.
 
-    `blob` is the git id of the target's pristine file ("" where it has none), `symbol` a digest of the text of
-    the hunk's scope in it ("" where it has none). Of `put` and `diff` at most one is set;
-    neither is for a drop.
+    `blob` is the git id of the target's pristine file, `symbol` a digest of the text of the
+    hunk's scope in it; each is "" where the target has none. Of `put` and `diff` at most
+    one is set; neither is for a drop.
     """
 
     hunk: str

@@ -15,7 +15,7 @@ from backport.core.outcomes import (
 )
 from backport.core.reports import Offer, Report, StackReport, TargetReport
 
-_TOLD = (Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
+_TOLD = (Outcome.MERGED, Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
 MOST = 20  # findings of one check that are told unasked
 _WORDS = {Status.PASSED: "passed", Status.FAILED: "FAILED", Status.NOT_RUN: "not run"}
 
@@ -131,6 +131,7 @@ def problem_lines(target: TargetReport) -> list[str]:
         )
         lines += [f"  {line}" for line in paste_block(hunk)]
         lines += [f"  {line}" for line in offer_lines(target.offers.get(str(hunk.id), ()))]
+        lines += [f"  {line}" for line in proposal_lines(hunk)]
     for stack in target.stacks:
         lines += _partly_there(stack)
     return lines
@@ -156,6 +157,23 @@ def offer_lines(offers: Sequence[Offer]) -> list[str]:
         lines.append(f"decided for {offer.made} ({offer.match}), and would fit here:")
         lines += [f"  {line}" for line in (*offer.lines, *offer.diff.split("\n")) if line]
     return lines
+
+
+def proposal_lines(hunk: HunkResult) -> list[str]:
+    """The text that could stand for a hunk, how sure that is, and how to take it."""
+    found = hunk.proposal
+    if found is None:
+        return []
+    counted = (
+        f"{found.same} of {found.cases} such merges were right" if found.cases else "unmeasured"
+    )
+    lines = [
+        f"proposal by rule {', '.join(found.rules)} ({counted}): {found.why or 'the rules stand'}",
+        f"take it, then read it: --accept '{hunk.id}'",
+    ]
+    body = found.patch.split("\n")
+    start = next((i for i, line in enumerate(body) if line.startswith("@@")), 0)
+    return [*lines, *(f"  {line}" for line in body[start:] if line)]
 
 
 def paste_block(hunk: HunkResult) -> list[str]:

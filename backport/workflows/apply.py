@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from backport.core.trees import Entry
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
 from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
+from backport.workflows.preimages import preimages
 from backport.workflows.proving import prove
 from backport.workflows.verify import verify
 
@@ -115,7 +117,7 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    evaluation = evaluate(manifest, library.stacks, base)
+    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
     trees: list[str] = []
     objects: list[GitObject] = []
     for step in evaluation.steps:
@@ -148,11 +150,12 @@ def _lock_content(library: Library, work: _Work) -> dict[str, object]:
 
 def _write_lock(library: Library, work: _Work) -> None:
     path = (library.root / work.manifest.source).with_suffix(".lock")
-    part = path.with_suffix(".lock.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_text(render_lock(_lock_content(library, work)), "utf-8")
         part.replace(path)
     except OSError as error:
+        part.unlink(missing_ok=True)
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
 
 

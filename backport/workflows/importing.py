@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from backport.ancestry import tags
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.applying import apply_stack
 from backport.core.canonical import with_scopes
+from backport.core.evaluating import evaluate
 from backport.core.messages import stack_of_message
 from backport.core.objects import GitObject
 from backport.core.outcomes import HunkResult, StackOutcome
@@ -22,8 +25,9 @@ from backport.core.stack_writing import render_stack_toml
 from backport.core.stacks import Stack, Upstream
 from backport.core.trees import Entry, Overlay
 from backport.errors import BackportError, BadInput
+from backport.git_diffs import difference as diff_between
 from backport.library import Library
-from backport.workflows.incoming import Incoming, of_commits, text_at
+from backport.workflows.incoming import STANDARD_INPUT, Incoming, of_commits, text_at
 
 
 class Homeless(BackportError):
@@ -50,7 +54,7 @@ def beneath(checkout: Checkout, commit: str) -> Beneath:
     found: dict[str, frozenset[str]] = {}
     while name := stack_of_message(checkout.message(commit)):
         above, commit = commit, checkout.parent(commit)
-        changed = parse_diff(checkout.diff((), commit, above))
+        changed = parse_diff(diff_between(checkout, (), commit, above))
         found[name] = frozenset(_paths(changed))
     return Beneath(commit, dict(reversed(found.items())))
 
@@ -61,7 +65,7 @@ def _paths(files: Iterable[FilePatch]) -> set[str]:
 
 def home_of(checkout: Checkout, commit: str) -> str:
     """What a stack that is written on the commit calls home: its tag, or its full id."""
-    return next(iter(sorted(checkout.tags(commit))), commit)
+    return next(iter(sorted(tags(checkout, commit))), commit)
 
 
 def guess_home(checkout: Checkout, bases: Sequence[str], incoming: Incoming) -> str:
@@ -99,6 +103,9 @@ def at_home(
     Raises Homeless with every hunk that has no place there: nothing is written then.
     """
     tree = checkout.tree(commit)
+    whole = apply_stack(_as_stack(incoming.patches), {}, Overlay(tree, dict(under)))
+    if whole.outcome is StackOutcome.ALREADY:
+        raise Homeless(f"{incoming.source}: the home has this change already; nothing was written")
     changes = dict(under)
     before, objects = tree.with_changes(changes)
     made: list[GitObject] = list(objects)
@@ -111,7 +118,7 @@ def at_home(
         changes.update(result.changes)
         after, new = tree.with_changes(changes)
         made += new
-        files = parse_diff(checkout.diff(made, before, after))
+        files = parse_diff(diff_between(checkout, made, before, after))
         scoped = tuple(with_scopes(file, partial(text_at, overlay)) for file in files)
         out.append(patch._replace(files=scoped))
         before = after
@@ -163,10 +170,40 @@ def plan(library: Library, checkout: Checkout, incoming: Incoming, wanted: Wante
         return _from_repository(checkout, incoming, wanted)
     bases = list(dict.fromkeys(manifest.base for manifest in library.manifests.values()))
     home = wanted.home or guess_home(checkout, bases, incoming)
-    kept = incoming
-    if not wanted.unplaced:
-        kept = incoming._replace(patches=at_home(checkout, checkout.base(home), {}, incoming))
-    return Plan(describe(wanted.name, kept, home, (), wanted.upstream), incoming.notes)
+    if wanted.unplaced:
+        return Plan(describe(wanted.name, incoming, home, (), wanted.upstream), incoming.notes)
+    after: list[str] = []
+    try:
+        placed = at_home(checkout, checkout.base(home), {}, incoming)
+    except Homeless as problem:
+        placed, after = _above_stacks(library, checkout, home, incoming, problem)
+    stack = describe(wanted.name, incoming._replace(patches=placed), home, after, wanted.upstream)
+    needs = f"fits {home} only on top of {', '.join(after)}: `after` in stack.toml says so"
+    return Plan(stack, (*incoming.notes, *[needs] * bool(after)))
+
+
+def _above_stacks(
+    library: Library, checkout: Checkout, home: str, incoming: Incoming, problem: Homeless
+) -> tuple[tuple[Patch, ...], list[str]]:
+    """The patches on top of the stacks that change the same files in a target of that home.
+
+    Raises the problem that the bare home had where they do not fit there either.
+    """
+    touched = _paths(file for patch in incoming.patches for file in patch.files)
+    commit = checkout.base(home)
+    for manifest in library.manifests.values():
+        if manifest.base != home:
+            continue
+        evaluation = evaluate(manifest, library.stacks, checkout.tree(commit))
+        results = [result for result in evaluation.results if touched & result.changes.keys()]
+        paths = {path for result in results for path in result.changes}
+        under = {path: entry for path, entry in evaluation.changes.items() if path in paths}
+        try:
+            placed = at_home(checkout, commit, under, incoming)
+        except Homeless:
+            continue
+        return placed, [result.stack for result in results]
+    raise problem
 
 
 def _from_repository(checkout: Checkout, incoming: Incoming, wanted: Wanted) -> Plan:
@@ -212,7 +249,7 @@ def describe(name: str, incoming: Incoming, home: str, after: Sequence[str], up:
         repo=repo,
         relation="cherry-pick",
         commits=incoming.commits,
-        source=incoming.source,
+        source="" if incoming.source == STANDARD_INPUT else incoming.source,
     )
     retire = f"when {repo}#{up.pull} is in the base" if repo and up.pull else ""
     kind = "upstream" if repo else "fork"
@@ -243,31 +280,43 @@ def write_stack(
 def write(root: Path, stack: Stack, force: bool) -> list[Path]:
     """Write the patches and the series of a stack; a new one also gets its `stack.toml`.
 
-    Raises BadInput where the stack exists and `force` is off.
+    The folder is made whole beside its place and moved there: a run that is killed
+    leaves the old stack or the new one, or, between the moves, the old one as
+    `.<stack>.old`, which the next run brings back. Raises BadInput where the stack
+    exists and `force` is off.
     """
     refuse_name(stack.name)
     folder = root / "patches" / stack.name
+    old, new = (folder.with_name(f".{stack.name}.{word}") for word in ("old", "new"))
+    if old.exists() and not folder.exists():
+        old.rename(folder)  # a run was killed between the two moves below
     if (folder / "series").exists() and not force:
         raise BadInput(
             f"patches/{stack.name} exists; give --force to write its patches again, "
             "or --update to see what moved"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for patch in stack.patches:
-        path = folder / f"{patch.name}.patch"
-        path.write_bytes(render_patch(patch))
-        written.append(path)
-    for old in folder.glob("*.patch"):
-        if old not in written:
-            old.unlink()
-    series = folder / "series"
-    series.write_text("".join(f"{patch.name}\n" for patch in stack.patches), "utf-8")
-    toml = folder / "stack.toml"
-    if not toml.exists():
-        toml.write_text(render_stack_toml(stack), "utf-8")
-        written.append(toml)
-    return [*written, series]
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
+    names = _fill(new, folder, stack)
+    if folder.exists():
+        folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    return [folder / name for name in names]
+
+
+def _fill(new: Path, folder: Path, stack: Stack) -> list[str]:
+    """A copy of the stack's folder, if there is one, with these patches; the names written."""
+    if folder.exists():
+        shutil.copytree(folder, new, ignore=shutil.ignore_patterns("*.patch", "series"))
+    new.mkdir(parents=True, exist_ok=True)
+    texts = {f"{patch.name}.patch": render_patch(patch) for patch in stack.patches}
+    if not (new / "stack.toml").exists():
+        texts["stack.toml"] = render_stack_toml(stack).encode()
+    texts["series"] = "".join(f"{patch.name}\n" for patch in stack.patches).encode()
+    for name, text in texts.items():
+        (new / name).write_bytes(text)
+    return list(texts)
 
 
 def refuse_name(stack: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from backport.core.stack_format import NAME
 from backport.core.trees import DIRECTORY, Tree
 from backport.errors import BadInput
 
+STANDARD_INPUT = "standard input"  # a source that nobody can read again
 MAX_MAILBOX = 256 * 1024 * 1024
 _READS_LIKE_A_PATCH = re.compile(r"---( |$)|diff --|Index: |@@ -|@@@ ")
 _NAME_TRAILER = re.compile(r"^Patch-name: *(\S+)\s*$\n?", re.MULTILINE)
@@ -127,6 +129,23 @@ def _unlike(patches: Iterable[Patch]) -> tuple[Patch, ...]:
     return found
 
 
+def _numbered(patches: Sequence[Patch]) -> tuple[Patch, ...]:
+    """The patches, those of one name numbered: who sent the mails cannot name them anew.
+
+    Raises BadInput where one is there twice.
+    """
+    found: list[Patch] = []
+    for patch in patches:
+        twin = next((other for other in found if other.files == patch.files), None)
+        if twin:
+            raise BadInput(f"{patch.source}: holds the same patch as {twin.source}; leave one out")
+        used = {other.name for other in found}
+        names = (f"{patch.name}-{number}" for number in count(2))
+        free = patch.name if patch.name not in used else next(n for n in names if n not in used)
+        found.append(patch._replace(name=free))
+    return tuple(found)
+
+
 def _mail_date(author: Author) -> Author:
     from datetime import datetime, timedelta, timezone
     from email.utils import format_datetime
@@ -162,7 +181,7 @@ def _of_letters(letters: Sequence[tuple[Letter, str]], source: str, wish: Wish) 
     patches, commits, notes = [], [], []
     title = why = ""
     for letter, fallback in letters:
-        where = f"{letter.patch.source if letter.patch else source}:{letter.line}"
+        where = f"{letter.source}:{letter.line}"
         if letter.kind == "cover":
             title, why = letter.subject, letter.body
             notes.append(f"{where}: the cover letter is kept as the stack's title and reason")
@@ -181,7 +200,7 @@ def _of_letters(letters: Sequence[tuple[Letter, str]], source: str, wish: Wish) 
     if not patches:
         raise BadInput(f"{source}: holds no patch")
     whole = tuple(commits) if len(commits) == len(patches) else ()
-    return Incoming(_unlike(patches), source, whole, notes=tuple(notes), title=title, why=why)
+    return Incoming(_numbered(patches), source, whole, notes=tuple(notes), title=title, why=why)
 
 
 # ---------------------------------------------------------------- folders and files

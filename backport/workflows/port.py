@@ -11,6 +11,7 @@ from backport.checkout import Checkout
 from backport.core.manifest_format import read_manifest
 from backport.core.manifest_writing import entry_lines, render_manifest
 from backport.core.manifests import Manifest, Skip
+from backport.core.outcomes import Status
 from backport.core.porting import Ported, port, replacements
 from backport.core.reports import Offer, TargetReport
 from backport.errors import BadInput
@@ -67,8 +68,7 @@ def prepare(
 ) -> Porting:
     """The old manifest carried to the new one's base; nothing is written yet."""
     base = checkout.tree(checkout.base(new.base))
-    before = checkout.commit_id(old.base)
-    was = checkout.tree(before) if before else None
+    was = checkout.tree(checkout.base(old.base))  # without it no line could be evidence
     base.prefetch({path for name in new.stacks for path in library.stacks[name].paths()})
     ported = port(old, new, library.stacks, base, was)
     results = {result.stack: result for result in ported.results}
@@ -94,7 +94,7 @@ def _judged(
     unused = {
         finding.symbol
         for check in report.checks
-        if check.name == "accepted"
+        if check.name == "accepted" and check.status is Status.FAILED
         for finding in check.findings
     }
     accepts = tuple(

@@ -27,6 +27,7 @@ from backport.core.stack_format import read_stack
 from backport.core.stacks import Stack
 from backport.core.trees import Entry, Overlay, Tree
 from backport.errors import BackportError, BadInput
+from backport.git_diffs import difference as diff_between
 from backport.library import Library
 
 Changes = Mapping[str, Entry | None]
@@ -55,7 +56,7 @@ class Refresh:
     trees: tuple[str, ...]  # of the branch's stacks, oldest first
     amendments: tuple[Amendment, ...] = ()
     files: dict[str, bytes | None] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)  # other targets that it does not suit
 
 
 # ---------------------------------------------------------------- what was amended
@@ -78,11 +79,7 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
     evaluation = evaluate(manifest, library.stacks, tree)
     expected = [step.result.stack for step in evaluation.steps if step.result.changes]
     if [name for name, _ in groups] != expected:
-        there = ", ".join(name for name, _ in groups) or "none"
-        raise BadInput(
-            f"branch {branch} holds the stacks {there}; applying gives {', '.join(expected)}: "
-            "the manifest's list and its skip entries say which stacks there are"
-        )
+        raise BadInput(_other_stacks(branch, groups, expected))
     under = tree
     amendments, trees = [], []
     for name, commits in groups:
@@ -94,6 +91,18 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
         under = wanted
         trees.append(wanted.id)
     return Refresh(branch, tree, tuple(trees), tuple(amendments))
+
+
+def _other_stacks(
+    branch: str, groups: Sequence[tuple[str, list[str]]], expected: Sequence[str]
+) -> str:
+    there = ", ".join(name for name, _ in groups) or "none"
+    told = f"branch {branch} holds the stacks {there}; applying gives {', '.join(expected)}"
+    bare = [(commits[1], name) for name, commits in groups if len(commits) > 1]
+    if bare:
+        commit, name = bare[0]
+        return f"{told}; {commit[:12]} has lost its `Stack:` line, so it counts to {name}"
+    return f"{told}: the manifest's list and its skip entries say which stacks there are"
 
 
 def _groups(branch: str, made: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
@@ -119,7 +128,7 @@ def _difference(
     """What a person changed: from the stack applied on what lies under it to what is wanted."""
     result = apply_stack(stack, manifest.adaptations_of(stack.name), under)
     tree, objects = under.with_changes(result.changes)
-    return () if tree == wanted.id else parse_diff(checkout.diff(objects, tree, wanted.id))
+    return () if tree == wanted.id else parse_diff(diff_between(checkout, objects, tree, wanted.id))
 
 
 def difference(
@@ -129,7 +138,7 @@ def difference(
     old, objects = base.with_changes(before)
     new, more = base.with_changes(after)
     both: list[GitObject] = [*objects, *more]
-    return () if old == new else parse_diff(checkout.diff(both, old, new))
+    return () if old == new else parse_diff(diff_between(checkout, both, old, new))
 
 
 def states(stack: Stack, tree: Tree, under: Changes, manifest: Manifest | None) -> list[Changes]:

@@ -129,7 +129,7 @@ def _refuse_dangling(manifests: Iterable[Manifest], old: Stack, new: Stack) -> N
 def worse_elsewhere(
     library: Library, stacks: dict[str, Stack], manifest: Manifest, checkout: Checkout
 ) -> list[str]:
-    """A line for each other target on which a stack has no place any more."""
+    """A line for each other target on which a stack has no place any more, or was not tried."""
     from backport.core.evaluating import evaluate
 
     lines = []

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from backport.ancestry import fork_point, nearest_tag
 from backport.checkout import Checkout
 from backport.errors import BadInput, EnvironmentProblem
 from backport.sources import Progress
 from backport.workflows.incoming import (
     MAX_MAILBOX,
+    STANDARD_INPUT,
     Incoming,
     Wish,
     of_commits,
@@ -40,7 +42,7 @@ def gather(source: str, checkout: Checkout, home: str, wish: Wish) -> Incoming:
         data = sys.stdin.buffer.read(MAX_MAILBOX + 1)
         if len(data) > MAX_MAILBOX:
             raise BadInput(f"standard input is over the limit of {MAX_MAILBOX:,} bytes")
-        return of_mailbox(data, "standard input", wish)
+        return of_mailbox(data, STANDARD_INPUT, wish)
     if path.is_dir():
         return of_folder(path, wish)
     if path.is_file():
@@ -68,10 +70,10 @@ def _of_repository(source: str, checkout: Checkout, home: str, wish: Wish) -> In
 
 def _start_of_branch(checkout: Checkout, branch: str, home: str) -> str:
     """Where a branch leaves its home: the tag given, or the nearest one below it."""
-    start = home or checkout.nearest_tag(checkout.base(branch))
+    start = home or nearest_tag(checkout, checkout.base(branch))
     if not start:
         raise BadInput(f"{branch}: no tag is below it; give --home, or a range START..END")
-    if home and checkout.fork_point(start, branch) != checkout.base(start):
+    if home and fork_point(checkout, start, branch) != checkout.base(start):
         raise BadInput(
             f"{branch} does not start from {home}; give the range START..END, and --home as well"
         )

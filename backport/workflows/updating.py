@@ -38,7 +38,7 @@ class Update(NamedTuple):
         return any(revision.mark != "=" for revision in self.revisions)
 
 
-def update(library: Library, new: Stack) -> Update:
+def compare(library: Library, new: Stack) -> Update:
     """The new revision against the library's; nothing is written yet."""
     old = library.stack(new.name)
     return Update(

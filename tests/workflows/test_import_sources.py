@@ -144,6 +144,20 @@ def test_numbered_files_need_no_list(work: World, shell: Shell, tmp_path: Path) 
     assert files(work)["series"] == b"add-lines\nchange-a-line\n"
 
 
+def test_mails_of_one_subject_are_numbered_and_a_mail_that_is_there_twice_is_refused(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    first, second = patches(work.repo, "v1.0.0")
+    path = tmp_path / "two.mbox"
+    path.write_bytes(first + second.replace(b"Change a line", b"Add lines"))
+    assert run(work, shell, path).code == 0
+    assert files(work)["series"] == b"add-lines\nadd-lines-2\n"
+    path.write_bytes(first + second + second)
+    done = run(work, shell, path, "--force")
+    assert done.code == 2
+    assert done.problems[0].endswith(f"{path}: holds the same patch as {path}; leave one out")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -192,6 +206,19 @@ def test_patches_without_a_place_at_home_are_named_and_nothing_is_written(
     assert files(work) == {}
     assert run(work, shell, path, "--home", "v1.0.0", "--unplaced").code == 0
     assert "patches/mine" not in shell("lint", "--root", str(work.library.root)).err
+
+
+def test_what_the_home_has_already_is_nothing_to_import(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    mbox = mailbox(work, tmp_path)
+    work.repo.git("tag", "v1.1.0", "work")
+    done = run(work, shell, mbox, "--home", "v1.1.0")
+    assert done.code == 1
+    assert done.problems == [
+        f"backport: error: {mbox}: the home has this change already; nothing was written"
+    ]
+    assert files(work) == {}
 
 
 def test_a_home_that_is_nowhere_is_refused(work: World, shell: Shell, tmp_path: Path) -> None:
@@ -244,6 +271,25 @@ def test_a_change_on_top_of_other_stacks_says_which_ones_it_needs(
     alone = shell(*world.words("check"))
     assert "mine must come after cache; list that one before it" in alone.err
     world.library.manifest("notes", "cache", "mine")
+    assert shell(*world.words("apply")).code == 0
+    trees = [world.repo.git("rev-parse", f"{name}^{{tree}}") for name in (BRANCH, "work")]
+    assert trees[0] == trees[1]
+
+
+def test_a_mail_that_fits_only_on_top_of_a_stack_says_so(
+    world: World, shell: Shell, tmp_path: Path
+) -> None:
+    assert shell(*world.words("apply")).code == 0
+    world.repo.git("checkout", "-q", "-b", "work", BRANCH)
+    fused = FUSED["engine/attention.py"].replace(b"return q * k", b"return k * q")
+    world.repo.commit("Turn it\n", {"engine/attention.py": fused})
+    path = tmp_path / "turn.patch"
+    path.write_bytes(world.repo.raw("format-patch", "-1", "--stdout"))
+    done = run(world, shell, path, "--home", "v1.0.0")
+    assert done.code == 0
+    assert "fits v1.0.0 only on top of cache: `after` in stack.toml says so" in done.err
+    assert toml(world)["after"] == ["cache"]
+    world.library.manifest("cache", "mine")
     assert shell(*world.words("apply")).code == 0
     trees = [world.repo.git("rev-parse", f"{name}^{{tree}}") for name in (BRANCH, "work")]
     assert trees[0] == trees[1]

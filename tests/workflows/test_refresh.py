@@ -203,6 +203,19 @@ def test_a_dry_run_proves_and_writes_nothing(world: World, shell: Shell) -> None
     assert library(world) == before
 
 
+def test_what_would_not_give_the_tree_again_is_not_written(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    monkeypatch.setattr("backport.workflows.refresh_manifest.amended", lambda *_: [])
+    told = refused(world, shell, 1, "--into", "manifest", "--reason", "r")
+    assert told == (
+        f"applying again would not give the trees of {BRANCH}: the change cannot be written "
+        "this way; nothing was written"
+    )
+
+
 def test_what_no_entry_can_say_is_refused(world: World, shell: Shell) -> None:
     emitted(world, shell)
     amend(world, {"engine/cache.py": b"other = 1\n"})
@@ -237,6 +250,15 @@ def test_a_stack_that_is_gone_from_the_branch_is_refused(world: World, shell: Sh
     world.repo.git("branch", "-f", BRANCH, "HEAD^")
     told = refused(world, shell, 2, "--into", "patch")
     assert "holds the stacks cache; applying gives cache, notes" in told
+
+
+def test_a_commit_that_lost_its_stack_line_is_named(world: World, shell: Shell) -> None:
+    two_stacks(world, shell)
+    world.repo.git("commit", "-q", "--amend", "-m", "My words")
+    world.repo.git("branch", "-f", BRANCH, "HEAD")
+    told = refused(world, shell, 2, "--into", "patch")
+    commit = world.repo.git("rev-parse", "HEAD")
+    assert told.endswith(f"{commit[:12]} has lost its `Stack:` line, so it counts to cache")
 
 
 def test_a_change_below_the_stacks_is_refused(world: World, shell: Shell) -> None:
