@@ -7,7 +7,7 @@ ARGS   ?=
 
 BIN := $(VENV)/bin
 
-.PHONY: apply check status lint test bench clean
+.PHONY: apply check status lint test bench soak fuzz mutants clean
 
 apply: $(VENV)/run.stamp
 	$(BIN)/backport apply --target $(TARGET)
@@ -28,6 +28,15 @@ bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.apply $(ARGS)
 	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.scan
+
+soak: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.soak $(ARGS)
+
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.fuzz $(ARGS)
+
+mutants: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.mutants $(ARGS)
 
 $(VENV)/run.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'

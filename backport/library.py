@@ -154,7 +154,7 @@ def _files(folder: Path, problems: list[str], root: Path) -> dict[str, bytes]:
     """The files of a stack's folder that matter, by name."""
     wanted = ("stack.toml", "series")
     return {
-        path.name: _read(path, MAX_PATCH, problems, root)
+        path.name: _read(path, MAX_TOML if path.name in wanted else MAX_PATCH, problems, root)
         for path in sorted(folder.iterdir())
         if path.name in wanted or path.suffix == ".patch"
     }

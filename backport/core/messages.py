@@ -84,7 +84,7 @@ def trailers(stack: Stack, committer: Identity) -> list[str]:
     out.append(f"Stack: {stack.name}@{stack.digest}")
     me = f"{committer.name} <{committer.email}>"
     if up.relation == "cherry-pick":
-        out += [line for line in credits_of(stack) if line != f"Signed-off-by: {me}"]
+        out += [line for line in credits_of(stack) if not line.endswith(f"-by: {me}")]
     return [*out, f"Signed-off-by: {me}"]
 
 

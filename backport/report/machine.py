@@ -27,6 +27,12 @@ def report_values(report: Report) -> dict[str, Any]:
     }
 
 
+def problems_json(exit_code: int, problems: Sequence[str]) -> str:
+    """What stands in a report's place where a run ended before there was one."""
+    values = {**report_values(Report()), "exit_code": exit_code, "problems": list(problems)}
+    return json.dumps(values, indent=1) + "\n"
+
+
 def target_values(target: TargetReport) -> dict[str, Any]:
     """One target as JSON values."""
     return {

@@ -32,6 +32,8 @@ def parse_report(text: str | bytes) -> Report:
         values = json.loads(text)
         if values["schema"] != SCHEMA:
             raise NotAReport(f"has schema {values['schema']}, this tool reads {SCHEMA}")
+        if values.get("problems"):
+            raise NotAReport(f"tells of a run that ended early: {values['problems'][0]}")
         targets = tuple(target_of(target) for target in values["targets"])
         heads = tuple(_head(head) for head in values.get("stacks", ()))
     except NotAReport:

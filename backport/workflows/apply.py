@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -148,11 +149,12 @@ def _lock_content(library: Library, work: _Work) -> dict[str, object]:
 
 def _write_lock(library: Library, work: _Work) -> None:
     path = (library.root / work.manifest.source).with_suffix(".lock")
-    part = path.with_suffix(".lock.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_text(render_lock(_lock_content(library, work)), "utf-8")
         part.replace(path)
     except OSError as error:
+        part.unlink(missing_ok=True)
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
 
 

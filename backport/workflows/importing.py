@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -279,31 +280,43 @@ def write_stack(
 def write(root: Path, stack: Stack, force: bool) -> list[Path]:
     """Write the patches and the series of a stack; a new one also gets its `stack.toml`.
 
-    Raises BadInput where the stack exists and `force` is off.
+    The folder is made whole beside its place and moved there: a run that is killed
+    leaves the old stack or the new one, or, between the moves, the old one as
+    `.<stack>.old`, which the next run brings back. Raises BadInput where the stack
+    exists and `force` is off.
     """
     refuse_name(stack.name)
     folder = root / "patches" / stack.name
+    old, new = (folder.with_name(f".{stack.name}.{word}") for word in ("old", "new"))
+    if old.exists() and not folder.exists():
+        old.rename(folder)  # a run was killed between the two moves below
     if (folder / "series").exists() and not force:
         raise BadInput(
             f"patches/{stack.name} exists; give --force to write its patches again, "
             "or --update to see what moved"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for patch in stack.patches:
-        path = folder / f"{patch.name}.patch"
-        path.write_bytes(render_patch(patch))
-        written.append(path)
-    for old in folder.glob("*.patch"):
-        if old not in written:
-            old.unlink()
-    series = folder / "series"
-    series.write_text("".join(f"{patch.name}\n" for patch in stack.patches), "utf-8")
-    toml = folder / "stack.toml"
-    if not toml.exists():
-        toml.write_text(render_stack_toml(stack), "utf-8")
-        written.append(toml)
-    return [*written, series]
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
+    names = _fill(new, folder, stack)
+    if folder.exists():
+        folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    return [folder / name for name in names]
+
+
+def _fill(new: Path, folder: Path, stack: Stack) -> list[str]:
+    """A copy of the stack's folder, if there is one, with these patches; the names written."""
+    if folder.exists():
+        shutil.copytree(folder, new, ignore=shutil.ignore_patterns("*.patch", "series"))
+    new.mkdir(parents=True, exist_ok=True)
+    texts = {f"{patch.name}.patch": render_patch(patch) for patch in stack.patches}
+    if not (new / "stack.toml").exists():
+        texts["stack.toml"] = render_stack_toml(stack).encode()
+    texts["series"] = "".join(f"{patch.name}\n" for patch in stack.patches).encode()
+    for name, text in texts.items():
+        (new / name).write_bytes(text)
+    return list(texts)
 
 
 def refuse_name(stack: str) -> None:

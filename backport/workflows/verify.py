@@ -26,7 +26,7 @@ def minimum_python(tree: Tree) -> tuple[int, int] | None:
     try:
         project = tomllib.loads(entry.data.decode()) if entry else {}
         wanted = str(project.get("project", {}).get("requires-python", ""))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, AttributeError):
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, AttributeError, RecursionError):
         return None
     found = re.search(r">=?\s*(\d+)\.(\d+)", wanted)
     return (int(found.group(1)), int(found.group(2))) if found else None

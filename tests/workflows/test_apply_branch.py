@@ -410,7 +410,7 @@ def test_an_interrupted_run_ends_with_130_and_one_line(world: World, tmp_path: P
     env = git_that_kills(tmp_path / "bin", "index-pack", "before", "INT")
     done = finished(child(*world.words("apply"), env=env))
     assert (done.code, done.out) == (130, "")
-    assert done.err.strip() == "backport: interrupted; nothing was half written"
+    assert done.err == "backport: interrupted; nothing was half written\n"
     assert world.repo.snapshot() == before
 
 
