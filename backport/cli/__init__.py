@@ -28,6 +28,7 @@ COMMANDS = {
     "scan": "Find the commits of a history that broke or repaired a stack.",
     "report": "Join the reports of a CI's shards.",
     "ci": "Print a pipeline for GitHub Actions or Buildkite.",
+    "audit": "Tell what a target's stacks make worse in its tree.",
     "show": "Show a stack's hunks and where each one landed.",
     "verify": "Prove that a branch is what applying gives.",
     "lint": "Check every file of the library.",

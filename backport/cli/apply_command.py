@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from backport.cli.options import (
+    accept_option,
     library_option,
     output_options,
     repo_option,
@@ -17,6 +18,7 @@ from backport.cli.options import (
 @target_option(required=True)
 @repo_option
 @library_option
+@accept_option
 @verify_options
 @click.option("--lock", is_flag=True, help="Write the target's lock file.")
 @click.option("--checkout", is_flag=True, help="Also check the branch out; the tree must be clean.")
@@ -27,6 +29,7 @@ def command(
     target: str,
     repo: str | None,
     root: str | None,
+    accepted: tuple[str, ...],
     no_audit: bool,
     no_parity: bool,
     lock: bool,
@@ -60,4 +63,9 @@ def command(
 
         report = report._replace(stacks=heads(library.stacks))
     show_report(report, as_json, quiet, verbose)
+    if accepted:
+        from backport.workflows.proposals import accept_proposals
+
+        for line in accept_proposals(library, report, accepted):
+            click.echo(f"wrote {line}", err=True)
     return report.exit_code

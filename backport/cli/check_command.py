@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import click
 
-from backport.cli.options import library_option, output_options, repo_option, verify_options
+from backport.cli.options import (
+    accept_option,
+    library_option,
+    output_options,
+    repo_option,
+    verify_options,
+)
 
 
 @click.command("check")
@@ -31,6 +37,7 @@ from backport.cli.options import library_option, output_options, repo_option, ve
 @click.option("--no-cache", is_flag=True, help="Work everything out again; keep nothing.")
 @repo_option
 @library_option
+@accept_option
 @verify_options
 @output_options
 def command(
@@ -42,6 +49,7 @@ def command(
     no_cache: bool,
     repo: str | None,
     root: str | None,
+    accepted: tuple[str, ...],
     no_audit: bool,
     no_parity: bool,
     as_json: bool,
@@ -73,6 +81,11 @@ def command(
     with reader, counting("targets") as told:
         cache = None if no_cache else ResultCache.beside(reader.common_dir)
         report = check_and_record(library, manifests, reader, options, cache, jobs, told)
+    if accepted:
+        from backport.workflows.proposals import accept_proposals
+
+        for line in accept_proposals(library, report, accepted):
+            click.echo(f"wrote {line}", err=True)
     if shown:
         from backport.report.merging import only
 

@@ -51,6 +51,17 @@ def target_option(required: bool) -> Callable[[Function], Function]:
     )
 
 
+def accept_option(function: Function) -> Function:
+    """`--accept`: take a proposal into the manifest."""
+    return click.option(
+        "--accept",
+        "accepted",
+        multiple=True,
+        metavar="HUNK",
+        help="Write a hunk's proposal as a replace entry, to be read and given a reason.",
+    )(function)
+
+
 def verify_options(function: Function) -> Function:
     """`--no-audit` and `--no-parity`."""
     for option in (

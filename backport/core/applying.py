@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.anchoring import place_at
 from backport.core.binary import BinaryError, patched
@@ -23,6 +23,9 @@ from backport.core.stacks import Stack
 from backport.core.texts import Edit, Placement, Target, splice
 from backport.core.trees import DIRECTORY, REGULAR, Entry, Overlay, Tree
 
+if TYPE_CHECKING:
+    from backport.core.preimages import Preimages, Sources
+
 Adaptations = Mapping[str, Adaptation]
 
 
@@ -34,6 +37,7 @@ class _Step(NamedTuple):
     ids: list[HunkId]
     adaptations: Adaptations
     tree: Overlay
+    preimages: Preimages | None
     before: Tree  # as the whole patch found it: what git's renames and copies start from
     leaving: frozenset[str]  # what the patch takes away, in whatever order its files come
     written: set[str]  # what its files before this one have put in place
@@ -106,20 +110,32 @@ def _with_entry(placement: Placement, entry: Adaptation | None) -> str:
     return f"{placement.detail}; mend its entry at {entry.source}"
 
 
-def apply_stack(stack: Stack, adaptations: Adaptations, tree: Tree) -> StackResult:
+def apply_stack(
+    stack: Stack, adaptations: Adaptations, tree: Tree, preimages: Sources | None = None
+) -> StackResult:
     """The stack on `tree`: the files it changes and each hunk's outcome.
 
     `adaptations` are the manifest's entries by hunk id. A stack whose hunks all
     stand already is `already`; one that stands only in part is a conflict, which
-    a person settles by recording what is left out.
+    a person settles by recording what is left out. Hunks without a place are merged
+    where `preimages` are given and the rules stand for it.
     """
+    result = _applied(stack, adaptations, tree, None)
+    if preimages is None or not any(hunk.outcome.failed for hunk in result.hunks):
+        return result
+    return _applied(stack, adaptations, tree, preimages(stack))
+
+
+def _applied(
+    stack: Stack, adaptations: Adaptations, tree: Tree, preimages: Preimages | None
+) -> StackResult:
     overlay = Overlay(tree)
     hunks: list[HunkResult] = []
     failed: set[str] = set()
     made: set[object] = set()
     repeated: list[HunkId] = []
     for patch in stack.patches:
-        for step in _steps(stack.name, patch, adaptations, overlay):
+        for step in _steps(stack.name, patch, adaptations, overlay, preimages):
             results = _apply_file(step)
             repeated += _repeated(step.file, results, made)
             hunks += _told(results, failed)
@@ -162,7 +178,13 @@ def _told(results: list[HunkResult], failed: set[str]) -> list[HunkResult]:
     return out
 
 
-def _steps(stack: str, patch: Patch, adaptations: Adaptations, overlay: Overlay) -> Iterator[_Step]:
+def _steps(
+    stack: str,
+    patch: Patch,
+    adaptations: Adaptations,
+    overlay: Overlay,
+    preimages: Preimages | None = None,
+) -> Iterator[_Step]:
     """A step for each file of a patch; what the patch takes away makes room for its other files."""
     gone = (file.old_path for file in patch.files if file.deletes or file.moves)
     leaving = frozenset(path for path in gone if path)
@@ -170,7 +192,7 @@ def _steps(stack: str, patch: Patch, adaptations: Adaptations, overlay: Overlay)
     written: set[str] = set()
     for file in patch.files:
         ids = hunk_ids(stack, patch, file)
-        yield _Step(patch, file, ids, adaptations, overlay, before, leaving, written)
+        yield _Step(patch, file, ids, adaptations, overlay, preimages, before, leaving, written)
 
 
 def _looks_back(patch: Patch) -> bool:
@@ -364,13 +386,30 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
         results += found[0]
         edits += found[1]
     if any(result.outcome.failed for result in results):
-        return None, results
+        return _merge_rest(step, target, results, edits)
     try:
         return splice(target.text, edits), results
     except ValueError as error:
         return None, [
             result._replace(outcome=Outcome.CONFLICT, detail=str(error)) for result in results
         ]
+
+
+def _merge_rest(
+    step: _Step, target: Target, results: list[HunkResult], edits: list[Edit]
+) -> tuple[bytes | None, list[HunkResult]]:
+    """Hunks without a place merged with the text they were made on, where that is asked for."""
+    mine = (i for i, result in enumerate(results) if result.outcome.failed)
+    if step.preimages is None or any(step.adaptation(index) for index in mine):
+        return None, results
+    from backport.core.merging_results import merged_file
+
+    try:
+        ours = splice(target.text, edits)
+    except ValueError:
+        ours = None
+    base = step.preimages.find(step.patch, step.file)
+    return merged_file(step.patch, step.file, base, (target.text, ours), results)
 
 
 def _place_one(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.applying import apply_stack
 from backport.core.checking import check_content
@@ -19,6 +19,9 @@ from backport.core.outcomes import (
 )
 from backport.core.stacks import Stack
 from backport.core.trees import Entry, Overlay, Tree
+
+if TYPE_CHECKING:
+    from backport.core.preimages import Sources
 
 
 class Step(NamedTuple):
@@ -43,12 +46,20 @@ class Evaluation(NamedTuple):
         return tuple(step.result for step in self.steps)
 
 
-def evaluate(manifest: Manifest, stacks: Mapping[str, Stack], base: Tree) -> Evaluation:
-    """Apply every stack of the manifest to `base`, later ones on top of earlier ones."""
+def evaluate(
+    manifest: Manifest,
+    stacks: Mapping[str, Stack],
+    base: Tree,
+    preimages: Sources | None = None,
+) -> Evaluation:
+    """Apply every stack of the manifest to `base`, later ones on top of earlier ones.
+
+    `preimages` gives what a stack's patches were made on, for hunks without a place.
+    """
     overlay = Overlay(base)
     steps = []
     for name in manifest.stacks:
-        result = _one(manifest, stacks[name], overlay)
+        result = _one(manifest, stacks[name], overlay, preimages)
         overlay.changes.update(result.changes)
         changes = {
             path: entry for path, entry in overlay.changes.items() if entry != base.entry(path)
@@ -59,11 +70,17 @@ def evaluate(manifest: Manifest, stacks: Mapping[str, Stack], base: Tree) -> Eva
     return done._replace(checks=(check_evidence(manifest, base), content))
 
 
-def _one(manifest: Manifest, stack: Stack, overlay: Overlay) -> StackResult:
+def _one(
+    manifest: Manifest,
+    stack: Stack,
+    overlay: Overlay,
+    preimages: Sources | None,
+) -> StackResult:
     skip = manifest.skip_of(stack.name)
     if skip:
         return StackResult(stack.name, {}, (), StackOutcome.SKIPPED, skip.reason)
-    return apply_stack(stack, manifest.adaptations_of(stack.name), overlay)
+    adaptations = manifest.adaptations_of(stack.name)
+    return apply_stack(stack, adaptations, overlay, preimages)
 
 
 def check_evidence(manifest: Manifest, base: Tree) -> CheckResult:

@@ -30,10 +30,12 @@ def subject(stack: Stack) -> str:
 
 
 def differences_text(manifest: Manifest, hunks: tuple[HunkResult, ...]) -> str:
-    """A line for each drop, reanchor and replace; the same reason for a file stands once."""
+    """A line for each drop, reanchor, replace and merge; the same reason for a file stands once."""
     entries = manifest.adaptations_of(hunks[0].id.stack) if hunks else {}
     lines: dict[str, None] = {}
     for hunk in hunks:
+        if hunk.outcome is Outcome.MERGED:
+            lines[_bullet(f"{hunk.path}: merged into other lines, {hunk.detail}")] = None
         if hunk.outcome in _DEVIATIONS:
             text = f"{hunk.path}: {_verb(entries.get(str(hunk.id)))}{hunk.reason}"
             lines[_bullet(text)] = None

@@ -13,6 +13,7 @@ class Outcome(StrEnum):
 
     EXACT = "exact"
     MOVED = "moved"
+    MERGED = "merged"
     ALREADY = "already"
     REANCHORED = "reanchored"
     REPLACED = "replaced"
@@ -28,7 +29,16 @@ class Outcome(StrEnum):
     @property
     def placed(self) -> bool:
         """True where the hunk changes the target."""
-        return self in (Outcome.EXACT, Outcome.MOVED, Outcome.REANCHORED, Outcome.REPLACED)
+        return self in _PLACED
+
+
+_PLACED = (
+    Outcome.EXACT,
+    Outcome.MOVED,
+    Outcome.MERGED,
+    Outcome.REANCHORED,
+    Outcome.REPLACED,
+)
 
 
 class Severity(StrEnum):
@@ -83,6 +93,21 @@ class StackOutcome(StrEnum):
     CONFLICT = "conflict"
 
 
+class Proposal(NamedTuple):
+    """What could stand for a hunk without a place: to be read by a person, never applied unasked.
+
+    `same` of `cases` such merges were what a maintainer made of the change, up to
+    layout; `why` says what keeps it from being applied, `patch` is the text for a
+    `replace` entry.
+    """
+
+    rules: tuple[str, ...]
+    same: int
+    cases: int
+    why: str
+    patch: str
+
+
 class HunkResult(NamedTuple):
     """What happened to one hunk on one target.
 
@@ -106,6 +131,7 @@ class HunkResult(NamedTuple):
     added: int = 0
     removed: int = 0
     origin: str = ""
+    proposal: Proposal | None = None
 
 
 class StackResult(NamedTuple):

@@ -101,6 +101,7 @@ def hunk_json(hunk: HunkResult) -> dict[str, Any]:
         "inserts": hunk.inserts,
         "added": hunk.added,
         "removed": hunk.removed,
+        **({"proposal": hunk.proposal._asdict()} if hunk.proposal else {}),
     }
 
 

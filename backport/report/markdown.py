@@ -22,6 +22,7 @@ MARKER = "<!-- backport-report -->"  # how a sticky comment finds itself again
 _SIGNS = {
     "exact": "✅ clean",
     "moved": "✅ moved",
+    "merged": "🔀 merged",
     "adapted": "🔧 adapted",
     "already": "☑️ contained",
     "skipped": "⏭️ skipped",

@@ -20,6 +20,8 @@ def cell(result: StackResult) -> str:
     outcomes = {hunk.outcome for hunk in result.hunks}
     if outcomes & _ADAPTED:
         return "adapted"
+    if Outcome.MERGED in outcomes:
+        return "merged"
     return "moved" if Outcome.MOVED in outcomes else "exact"
 
 

@@ -15,7 +15,7 @@ from backport.core.outcomes import (
 )
 from backport.core.reports import Offer, Report, StackReport, TargetReport
 
-_TOLD = (Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
+_TOLD = (Outcome.MERGED, Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
 MOST = 20  # findings of one check that are told unasked
 _WORDS = {Status.PASSED: "passed", Status.FAILED: "FAILED", Status.NOT_RUN: "not run"}
 
@@ -55,6 +55,21 @@ def check_lines(checks: Sequence[CheckResult], verbose: bool) -> list[str]:
         lines += [f"    {finding.mend}" for finding in check.findings[:1] if finding.mend]
     quiet = [c.name for c in checks if c.status is Status.PASSED and not c.findings and not c.note]
     return [*lines, f"passed: {', '.join(quiet)}"] if quiet else lines
+
+
+def audit_lines(target: TargetReport, quiet: bool, verbose: bool) -> list[str]:
+    """Every finding on a line that begins with its place, then how the checks ended."""
+    found = [finding for check in target.checks for finding in check.findings]
+    lines = problem_lines(target)
+    for finding in found:
+        lines.append(finding_line(finding))
+        lines += [f"  {finding.mend}"] if verbose and finding.mend else []
+    if quiet:
+        return lines
+    counts = Counter(str(finding.severity) for finding in found)
+    counted = ", ".join(f"{count} {severity}" for severity, count in counts.items())
+    left = [f"  {c.name}: {check_line(c)}" for c in target.checks if c.status is Status.NOT_RUN]
+    return [*lines, f"{headline(target)}{f': {counted}' if counted else ''}", *left]
 
 
 def headline(target: TargetReport) -> str:
@@ -114,6 +129,7 @@ def problem_lines(target: TargetReport) -> list[str]:
         )
         lines += [f"  {line}" for line in paste_block(hunk)]
         lines += [f"  {line}" for line in offer_lines(target.offers.get(str(hunk.id), ()))]
+        lines += [f"  {line}" for line in proposal_lines(hunk)]
     for stack in target.stacks:
         lines += _partly_there(stack)
     return lines
@@ -139,6 +155,23 @@ def offer_lines(offers: Sequence[Offer]) -> list[str]:
         lines.append(f"decided for {offer.made} ({offer.match}), and would fit here:")
         lines += [f"  {line}" for line in (*offer.lines, *offer.diff.split("\n")) if line]
     return lines
+
+
+def proposal_lines(hunk: HunkResult) -> list[str]:
+    """The text that could stand for a hunk, how sure that is, and how to take it."""
+    found = hunk.proposal
+    if found is None:
+        return []
+    counted = (
+        f"{found.same} of {found.cases} such merges were right" if found.cases else "unmeasured"
+    )
+    lines = [
+        f"proposal by rule {', '.join(found.rules)} ({counted}): {found.why or 'the rules stand'}",
+        f"take it, then read it: --accept '{hunk.id}'",
+    ]
+    body = found.patch.split("\n")
+    start = next((i for i, line in enumerate(body) if line.startswith("@@")), 0)
+    return [*lines, *(f"  {line}" for line in body[start:] if line)]
 
 
 def paste_block(hunk: HunkResult) -> list[str]:

@@ -11,6 +11,7 @@ from backport.core.outcomes import (
     Finding,
     HunkResult,
     Outcome,
+    Proposal,
     Severity,
     StackOutcome,
     StackResult,
@@ -119,6 +120,19 @@ def _hunk(values: Mapping[str, Any]) -> HunkResult:
         bool(values.get("inserts")),
         _int(values.get("added", 0)),
         _int(values.get("removed", 0)),
+        proposal=_proposal(values.get("proposal")),
+    )
+
+
+def _proposal(values: Mapping[str, Any] | None) -> Proposal | None:
+    if values is None:
+        return None
+    return Proposal(
+        tuple(_str(rule) for rule in values["rules"]),
+        _int(values["same"]),
+        _int(values["cases"]),
+        _str(values["why"]),
+        _str(values["patch"]),
     )
 
 

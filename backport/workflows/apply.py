@@ -22,6 +22,7 @@ from backport.core.trees import Entry
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
 from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
+from backport.workflows.preimages import preimages
 from backport.workflows.proving import prove
 from backport.workflows.verify import verify
 
@@ -116,7 +117,7 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    evaluation = evaluate(manifest, library.stacks, base)
+    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
     trees: list[str] = []
     objects: list[GitObject] = []
     for step in evaluation.steps:

@@ -10,6 +10,7 @@ from backport.core.outcomes import CheckResult, Finding, Severity, Status
 from backport.core.reports import StackReport, TargetReport
 from backport.errors import BadInput
 from backport.library import Library
+from backport.workflows.preimages import preimages
 
 
 def verify_branch(
@@ -27,7 +28,7 @@ def verify_branch(
     if made is None:
         raise BadInput(f"branch {branch} does not start from {manifest.base}")
     base = checkout.tree(commit)
-    evaluation = evaluate(manifest, library.stacks, base)
+    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
     commits = [found for found, _ in reversed(made)]
     found = [base.id, *(checkout.tree(commit).id for commit in commits)]
     expected, stacks = [base.id], []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from backport.core.evaluating import evaluate
 from backport.core.outcomes import StackOutcome, StackResult, Status
 from backport.errors import BadInput
+from backport.workflows.preimages import preimages
 
 if TYPE_CHECKING:
     from backport.checkout import Checkout
@@ -32,7 +33,7 @@ def parity_target(
     from backport.parity import run_parity
 
     base = checkout.tree(checkout.base(manifest.base))
-    done = evaluate(manifest, library.stacks, base)
+    done = evaluate(manifest, library.stacks, base, preimages(checkout))
     stacks = [library.stacks[name] for name in _asked(done.results, stack)]
     return run_parity(base, done.changes, stacks, device=device, boot=boot)
 

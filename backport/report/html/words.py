@@ -23,6 +23,7 @@ class Look(NamedTuple):
 CELLS = {
     "exact": Look("clean", "✓", "clean"),
     "moved": Look("moved", "↕", "moved"),
+    "merged": Look("merged", "⋈", "adapted"),
     "adapted": Look("adapted", "✎", "adapted"),
     "already": Look("contained", "≡", "contained"),
     "skipped": Look("not applicable", "○", "skipped"),
@@ -40,6 +41,7 @@ VERDICTS = {
 HUNKS = {
     "exact": Look("exact", "✓", "clean"),
     "moved": Look("moved", "↕", "moved"),
+    "merged": Look("merged", "⋈", "adapted"),
     "already": Look("already there", "≡", "contained"),
     "reanchored": Look("reanchored", "✎", "adapted"),
     "replaced": Look("replaced", "✎", "adapted"),

@@ -1,0 +1,100 @@
+"""What merging makes of a file whose hunks do not all have a place: outcomes, or proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backport.core.merging_files import Merged, together
+from backport.core.merging_hunks import line_on, merge_left, propose
+from backport.core.merging_steps import Rule
+from backport.core.outcomes import HunkResult, Outcome
+from backport.core.patches import FilePatch, Patch
+from backport.core.texts import split_keeping_ends
+
+NO_PREIMAGE = "the text that the patch was made on is not at hand, so nothing could be merged"
+
+
+def merged_file(
+    patch: Patch,
+    file: FilePatch,
+    base: bytes | None,
+    texts: tuple[bytes, bytes | None],
+    results: Sequence[HunkResult],
+) -> tuple[bytes | None, list[HunkResult]]:
+    """The merged text and outcomes, or None and the failed hunks with their proposals.
+
+    `texts` are the target's text and the same with the hunks that have a place
+    (None where two of them want the same lines).
+    """
+    if base is None:
+        return None, [_noted(result, NO_PREIMAGE) for result in results]
+    target, ours = texts
+    outcomes = [result.outcome for result in results]
+    found = None if ours is None else merge_left(file, base, ours, outcomes)
+    created = [other.path for other in patch.files if other.creates]
+    stands = found is not None and found.applied and not together([found], created)
+    if found is not None and ours is not None and stands and found.text not in (None, ours):
+        return found.text, _as_merged(file, base, ours, found, results)
+    return None, _proposed(file, base, target, results)
+
+
+def _noted(result: HunkResult, note: str) -> HunkResult:
+    if not result.outcome.failed:
+        return result
+    return result._replace(detail=f"{result.detail}; {note}")
+
+
+def _as_merged(
+    file: FilePatch, base: bytes, ours: bytes, found: Merged, results: Sequence[HunkResult]
+) -> list[HunkResult]:
+    out = []
+    rules = ", ".join(found.rules)
+    counted = _counted(ours, found.text or b"")
+    for hunk, result in zip(file.hunks, results, strict=True):
+        if not result.outcome.failed:
+            out.append(result)
+            continue
+        was = hunk.old_start + len(hunk.leading)
+        line = line_on(base, ours, was)
+        detail = f"rule {rules}{_places(found)}"
+        out.append(
+            result._replace(
+                outcome=Outcome.MERGED,
+                line=line,
+                offset=line - was,
+                detail=detail,
+                candidates=(),
+                added=counted[0],
+                removed=counted[1],
+            )
+        )
+        counted = 0, 0  # the merge is one; its first hunk stands for its lines
+    return out
+
+
+def _places(found: Merged) -> str:
+    shown = [
+        f"{step.scope or 'line'} {step.ours}"
+        for step in found.steps
+        if step.ours and step.rule is not Rule.THREE_WAY
+    ]
+    return f" at {', '.join(shown[:3])}" if shown else ""
+
+
+def _counted(old: bytes, new: bytes) -> tuple[int, int]:
+    from backport.core.diffing import changes
+
+    edits = changes(split_keeping_ends(old), split_keeping_ends(new))
+    return sum(e.b1 - e.b0 for e in edits), sum(e.a1 - e.a0 for e in edits)
+
+
+def _proposed(
+    file: FilePatch, base: bytes, target: bytes, results: Sequence[HunkResult]
+) -> list[HunkResult]:
+    outcomes = [result.outcome for result in results]
+    return [
+        result._replace(proposal=propose(file, index, base, target, outcomes))
+        if result.outcome.failed
+        else result
+        for index, result in enumerate(results)
+    ]

@@ -1,0 +1,63 @@
+"""The text that a file patch was made on: from the object store, or from the stack's home.
+
+Whatever is found is proved by the blob id in the patch, so nothing else can be
+taken for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from backport.core.objects import blob_id
+from backport.core.patches import FilePatch, Patch
+from backport.core.stacks import Stack
+from backport.core.trees import Overlay, Tree
+
+Sources = Callable[[Stack], "Preimages"]
+
+
+class Preimages:
+    """Pre-images of one stack's patches, looked up when asked for.
+
+    `blob` reads an object by its id, `home` gives the tree of the stack's home
+    release; both answer None where that is not at hand.
+    """
+
+    def __init__(
+        self, stack: Stack, blob: Callable[[str], bytes | None], home: Callable[[], Tree | None]
+    ) -> None:
+        self._stack = stack
+        self._blob = blob
+        self._home = home
+
+    def find(self, patch: Patch, file: FilePatch) -> bytes | None:
+        """The text, or None where neither source has it."""
+        if not _whole(file.old_blob):
+            return None
+        found = self._blob(file.old_blob)
+        return found if found is not None else self._at_home(patch, file)
+
+    def _at_home(self, patch: Patch, file: FilePatch) -> bytes | None:
+        home = self._home()
+        if home is None:
+            return None
+        entry = self._before(patch, home).entry(file.old_path or "")
+        if entry is None:
+            return None
+        algorithm = "sha256" if len(file.old_blob) == 64 else "sha1"
+        return entry.data if blob_id(entry.data, algorithm) == file.old_blob else None
+
+    def _before(self, patch: Patch, home: Tree) -> Tree:
+        """The home release with the stack's earlier patches on it."""
+        from backport.core.applying import apply_stack
+
+        earlier = self._stack.patches[: self._stack.patches.index(patch)]
+        if not earlier:
+            return home
+        return Overlay(
+            home, dict(apply_stack(self._stack._replace(patches=earlier), {}, home).changes)
+        )
+
+
+def _whole(blob: str) -> bool:
+    return len(blob) in (40, 64) and bool(blob.strip("0"))

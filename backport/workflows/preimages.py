@@ -1,0 +1,33 @@
+"""Where the text that a stack's patches were made on is found: the repository at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backport.checkout import Checkout
+from backport.core.stacks import Stack
+from backport.core.trees import Tree
+
+if TYPE_CHECKING:
+    from backport.core.preimages import Preimages, Sources
+
+
+def preimages(checkout: Checkout) -> Sources:
+    """Each stack's pre-images: objects of the repository, or its home release if that is there.
+
+    Nothing is loaded or read while every hunk has a place.
+    """
+
+    def blob(name: str) -> bytes | None:
+        return checkout.read_objects([name])[0]
+
+    def of(stack: Stack) -> Preimages:
+        from backport.core.preimages import Preimages
+
+        def home() -> Tree | None:
+            commit = checkout.commit_id(stack.home) if stack.home else None
+            return checkout.tree(commit) if commit else None
+
+        return Preimages(stack, blob, home)
+
+    return of

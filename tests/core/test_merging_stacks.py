@@ -1,0 +1,92 @@
+"""A stack on a target that differs: hunks merged with their pre-image, or proposed."""
+
+from __future__ import annotations
+
+from backport.core.applying import apply_stack
+from backport.core.outcomes import Outcome, StackOutcome
+from backport.core.parsing import parse_diff
+from backport.core.placing import place
+from backport.core.preimages import Preimages
+from backport.core.stacks import Stack
+from backport.core.texts import Target
+from backport.core.trees import Tree
+from tests.builders import diff, numbered, regular, stack, tree
+
+BASE = "def f():\n    one = 1\n    two = 2\n    return one + two\n"
+OURS = BASE.replace("one = 1", "one = 3")
+THEIRS = BASE.replace("two = 2", "two = one")
+BOTH = OURS.replace("two = 2", "two = one")
+
+
+def at_home(home: Tree | None, blobs: dict[str, bytes] | None = None):  # type: ignore[no-untyped-def]
+    def sources(one: Stack) -> Preimages:
+        return Preimages(one, (blobs or {}).get, lambda: home)
+
+    return sources
+
+
+def test_a_hunk_whose_neighbour_changed_is_merged_and_told_with_its_rule() -> None:
+    made = stack(diff("a.py", BASE, THEIRS, index=True))
+    home = tree({"a.py": BASE})
+    found = apply_stack(made, {}, tree({"a.py": OURS}), at_home(home))
+    (hunk,) = found.hunks
+    assert found.outcome is StackOutcome.APPLIED
+    assert found.changes == {"a.py": regular(BOTH)}
+    assert (hunk.outcome, hunk.line, hunk.added, hunk.removed) == (Outcome.MERGED, 3, 1, 1)
+    assert hunk.detail == "rule adjacent at f 2"
+
+
+def test_without_preimages_it_stays_the_conflict_that_it_was() -> None:
+    made = stack(diff("a.py", BASE, THEIRS, index=True))
+    found = apply_stack(made, {}, tree({"a.py": OURS}))
+    assert [hunk.outcome for hunk in found.hunks] == [Outcome.CONFLICT]
+
+
+def test_a_text_that_is_not_at_hand_is_said_to_be_missing() -> None:
+    made = stack(diff("a.py", BASE, THEIRS, index=True))
+    for home in (None, tree({}), tree({"a.py": OURS})):
+        found = apply_stack(made, {}, tree({"a.py": OURS}), at_home(home))
+        assert found.hunks[0].outcome is Outcome.CONFLICT
+        assert found.hunks[0].detail.endswith("is not at hand, so nothing could be merged")
+
+
+def test_the_pre_image_of_a_later_patch_is_home_with_the_earlier_ones() -> None:
+    later = THEIRS.replace("return one + two", "return two")
+    made = stack(diff("a.py", BASE, THEIRS, index=True), diff("a.py", THEIRS, later, index=True))
+    found = apply_stack(made, {}, tree({"a.py": OURS}), at_home(tree({"a.py": BASE})))
+    assert found.changes == {"a.py": regular(BOTH.replace("return one + two", "return two"))}
+
+
+def test_the_object_store_is_asked_first() -> None:
+    made = stack(diff("a.py", BASE, THEIRS, index=True))
+    blobs = {made.patches[0].files[0].old_blob: BASE.encode()}
+    found = apply_stack(made, {}, tree({"a.py": OURS}), at_home(None, blobs))
+    assert found.hunks[0].outcome is Outcome.MERGED
+
+
+def test_what_is_not_sure_is_proposed_and_nothing_changes() -> None:
+    theirs = BASE.replace("two = 2", "two = fresh")
+    made = stack(diff("a.py", BASE, theirs, index=True))
+    found = apply_stack(made, {}, tree({"a.py": OURS}), at_home(tree({"a.py": BASE})))
+    (hunk,) = found.hunks
+    assert (found.outcome, found.changes) == (StackOutcome.CONFLICT, {})
+    assert hunk.proposal is not None
+    assert (hunk.proposal.rules, hunk.proposal.why) == (("adjacent",), "fresh is new to the file")
+    (file,) = parse_diff(hunk.proposal.patch.encode())
+    placed = place(file.hunks[0], Target("a.py", OURS.encode()))
+    assert placed.edit is not None
+    assert placed.edit.text == b"    two = fresh\n"
+
+
+def test_lines_that_no_hunk_names_stay_as_they_are() -> None:
+    base = numbered(1, 40)
+    ours = base.replace("line 19\n", "other 19\n").replace("line 35\n", "other 35\n")
+    made = stack(diff("a.txt", base, base.replace("line 22\n", "new 22\n"), index=True))
+    found = apply_stack(made, {}, tree({"a.txt": ours}), at_home(tree({"a.txt": base})))
+    assert found.changes == {"a.txt": regular(ours.replace("line 22\n", "new 22\n"))}
+
+
+def test_a_stack_that_is_there_already_is_not_merged_again() -> None:
+    made = stack(diff("a.py", BASE, THEIRS, index=True))
+    found = apply_stack(made, {}, tree({"a.py": THEIRS}), at_home(tree({"a.py": BASE})))
+    assert found.outcome is StackOutcome.ALREADY

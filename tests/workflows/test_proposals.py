@@ -1,0 +1,80 @@
+"""`--accept`: a proposal becomes a replace entry, which a person must read before it counts."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.repos import Library, Repo, Shell, World, patches
+
+BASE = "def f():\n    one = 1\n    two = 2\n    return one + two\n"
+OURS = BASE.replace("one = 1", "one = 3")
+
+
+def made(folder: Path, theirs: str) -> World:
+    """Release 2 changed the line above the one that the stack, made on release 1, changes."""
+    repo = Repo.make(folder / "repo")
+    repo.commit("One\n", {"a.py": BASE.encode()})
+    repo.git("tag", "v1.0.0")
+    upstream = Repo(folder / "upstream")
+    shutil.copytree(repo.path, upstream.path)
+    upstream.commit("Change two\n\nIt is needed.\n", {"a.py": theirs.encode()})
+    repo.commit("Two\n", {"a.py": OURS.encode()})
+    repo.git("tag", "v2.0.0")
+    library = Library.make(folder / "library")
+    library.stack("two", patches(upstream, "v1.0.0"))
+    library.manifest("two", name="me/v2.0.0", base="v2.0.0")
+    return World(repo, library)
+
+
+def words(world: World, verb: str, *more: str) -> list[str]:
+    place = ["--repo", str(world.repo.path), "--root", str(world.library.root)]
+    return [verb, "--target", "v2.0.0", *place, "--no-parity", *more]
+
+
+def test_a_merged_hunk_is_told_and_stands_in_the_message(tmp_path: Path, shell: Shell) -> None:
+    world = made(tmp_path, BASE.replace("two = 2", "two = one"))
+    done = shell(*words(world, "apply"))
+    assert done.code == 0, done.err + done.out
+    assert "merged two/p1:a.py#1@" in done.out
+    assert "rule adjacent at f 2" in done.out
+    branch = world.repo.git("for-each-ref", "--format=%(refname)", "refs/heads").split()
+    mine = next(ref for ref in branch if "v1.0.0" in ref or "me" in ref)
+    assert "merged into other lines, rule adjacent" in world.repo.git(
+        "log", "-1", "--format=%B", mine
+    )
+
+
+def test_a_proposal_is_written_and_then_refused_until_it_has_a_reason(
+    tmp_path: Path, shell: Shell
+) -> None:
+    world = made(tmp_path, BASE.replace("two = 2", "two = fresh()"))
+    done = shell(*words(world, "check", "--no-audit"))
+    assert done.code == 1
+    (line,) = [line for line in done.out.split("\n") if "--accept" in line]
+    wanted = line.partition("--accept '")[2].removesuffix("'")
+    assert "adjacent" in done.out
+    taken = shell(*words(world, "check", "--no-audit", "--accept", wanted))
+    assert "give the reason" in taken.err
+    manifest = world.library.root / "manifests/me/v2.0.0.toml"
+    (entry,) = tomllib.loads(manifest.read_text())["replace"]
+    assert (entry["hunk"], entry["reason"]) == (wanted, "")
+    assert shell(*words(world, "check", "--no-audit")).code == 2
+    manifest.write_text(manifest.read_text().replace('reason = ""', 'reason = "read"'))
+    again = shell(*words(world, "check", "--no-audit"))
+    assert (again.code, "replaced two/p1:a.py#1@" in again.out) == (0, True), again.out
+
+
+def test_a_hunk_without_a_proposal_cannot_be_accepted(tmp_path: Path, shell: Shell) -> None:
+    world = made(tmp_path, BASE.replace("two = 2", "two = one"))
+    done = shell(*words(world, "check", "--no-audit", "--accept", "two/p1:a.py#1@00000000"))
+    assert done.code == 2
+    assert "there is no proposal for this hunk" in done.err
+
+
+@pytest.mark.parametrize("verb", ["apply", "check"])
+def test_both_verbs_take_it(tmp_path: Path, shell: Shell, verb: str) -> None:
+    assert "--accept" in shell(verb, "--help").out
