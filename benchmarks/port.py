@@ -27,9 +27,11 @@ from backport.core.evaluating import evaluate
 from backport.core.manifests import Drop, Manifest, Replace, Skip
 from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
 from backport.core.porting import Ported, port
+from backport.core.preimages import Sources
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay
 from backport.library import Library, load
+from backport.workflows.preimages import preimages
 
 PROJECT = Path(__file__).resolve().parent.parent
 SHOWN = tuple(outcome for outcome in Outcome if outcome is not Outcome.AMBIGUOUS)
@@ -77,9 +79,10 @@ def rows_of(
     """Every stack that is at home elsewhere, ported to one release on top of its own manifest."""
     base = checkout.tree(checkout.base(by_hand.base))
     under = Overlay(base)
+    sources = preimages(checkout)
     rows = []
     for name, step in zip(
-        by_hand.stacks, evaluate(by_hand, library.stacks, base).steps, strict=True
+        by_hand.stacks, evaluate(by_hand, library.stacks, base, sources).steps, strict=True
     ):
         stack = library.stacks[name]
         if stack.home != by_hand.base and stack.home in by_base:
@@ -87,14 +90,16 @@ def rows_of(
             new = Manifest(by_hand.name, by_hand.base, "", (name,))
             was = checkout.tree(checkout.base(stack.home))
             here = Overlay(base, dict(under.changes))
-            found = port(old, new, library.stacks, here, was)
-            completed = _completed(stack, found, by_hand, here)
+            found = port(old, new, library.stacks, here, was, sources)
+            completed = _completed(stack, found, by_hand, here, sources)
             rows.append(_row(by_hand.base, found, completed, step.result))
         under.changes.update(step.result.changes)
     return rows
 
 
-def _completed(stack: Stack, found: Ported, by_hand: Manifest, tree: Overlay) -> StackResult:
+def _completed(
+    stack: Stack, found: Ported, by_hand: Manifest, tree: Overlay, sources: Sources
+) -> StackResult:
     """The port's result once a person has decided about the rest as the manifest by hand does."""
     (result,) = found.results
     mine = found.manifest.adaptations_of(stack.name)
@@ -105,7 +110,7 @@ def _completed(stack: Stack, found: Ported, by_hand: Manifest, tree: Overlay) ->
         for key, entry in theirs.items()
         if key not in placed or isinstance(entry, Drop | Replace)
     }
-    return apply_stack(stack, {**mine, **decided}, tree)
+    return apply_stack(stack, {**mine, **decided}, tree, sources)
 
 
 def _row(release: str, found: Ported, completed: StackResult, by_hand: StackResult) -> Row:
