@@ -4,10 +4,11 @@ TARGET ?= v0.28.0
 PYTHON ?= python3
 VENV   ?= .venv
 ARGS   ?=
+LIMIT  ?= 20
 
 BIN := $(VENV)/bin
 
-.PHONY: apply check status lint test bench bench-placement clean
+.PHONY: apply check status lint test bench bench-audit bench-placement soak fuzz mutants clean
 
 apply: $(VENV)/run.stamp
 	$(BIN)/backport apply --target $(TARGET)
@@ -28,6 +29,19 @@ bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.apply $(ARGS)
 	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.scan
+	$(BIN)/python -m benchmarks.audit
+
+bench-audit: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks.audit_backports --pairs $(PAIRS) --repos $(REPOS) --limit $(LIMIT) $(ARGS)
+
+soak: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.soak $(ARGS)
+
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.fuzz $(ARGS)
+
+mutants: $(VENV)/test.stamp
+	$(BIN)/python -m tests.faults.mutants $(ARGS)
 
 bench-placement: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.placement --repos $(REPOS) --pairs $(PAIRS) --evaluate $(EVALUATE) $(ARGS)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 from backport import __version__
 
 KEPT = 512  # results; the oldest go first
+LEFT_BEHIND = 3600  # seconds after which nobody can be writing a file any more
 
 
 class ResultCache:
@@ -41,8 +43,11 @@ class ResultCache:
         write_values(self.folder / f"{key}.json", {**values, "key": key})
 
     def prune(self, kept: int = KEPT) -> None:
-        """Take the oldest results away until `kept` are left."""
+        """Take the oldest results away until `kept` are left, and what killed runs left behind."""
         with suppress(OSError):
+            for part in self.folder.glob(".*.part"):
+                if part.stat().st_mtime < time.time() - LEFT_BEHIND:
+                    part.unlink(missing_ok=True)
             files = list(self.folder.glob("*.json"))
             if len(files) > kept:
                 files.sort(key=lambda file: file.stat().st_mtime_ns)

@@ -28,31 +28,6 @@ from backport.discovery import Place, discover
 from backport.errors import EnvironmentProblem
 
 ZERO = "0" * 40
-_PLAIN_SETTINGS = {
-    "GIT_CONFIG_COUNT": "3",
-    "GIT_CONFIG_KEY_0": "core.attributesFile",
-    "GIT_CONFIG_VALUE_0": "/dev/null",
-    "GIT_CONFIG_KEY_1": "core.quotePath",
-    "GIT_CONFIG_VALUE_1": "true",
-    "GIT_CONFIG_KEY_2": "diff.suppressBlankEmpty",
-    "GIT_CONFIG_VALUE_2": "false",
-}
-_PLAIN_DIFF = (
-    "--binary",
-    "--full-index",
-    "--no-color",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-    "--unified=3",
-    "--inter-hunk-context=0",
-    "--diff-algorithm=histogram",
-    "--indent-heuristic",
-    "--submodule=short",
-    "--no-relative",
-    "-O/dev/null",
-)
 _NO_INDEX_WRITE = {"GIT_OPTIONAL_LOCKS": "0"}
 _UNFINISHED = (
     ("rebase-merge", "rebase"),
@@ -61,28 +36,6 @@ _UNFINISHED = (
     ("CHERRY_PICK_HEAD", "cherry-pick"),
     ("REVERT_HEAD", "revert"),
     ("BISECT_START", "bisection"),
-)
-_MAIL_FORMAT = (
-    *_PLAIN_DIFF,
-    "--stdout",
-    "--no-renames",
-    "--zero-commit",
-    "--no-signature",
-    "--no-stat",
-    "--no-numbered",
-    "--no-attach",
-    "--no-thread",
-    "--no-cover-letter",
-    "--no-base",
-    "--no-signoff",
-    "--no-notes",
-    "--no-from",
-    "--no-to",
-    "--no-cc",
-    "--no-add-header",
-    "--encoding=UTF-8",
-    "--subject-prefix=PATCH",
-    "--encode-email-headers",
 )
 
 
@@ -224,32 +177,40 @@ class Checkout:
         while commit != base:
             if not commit or len(found) == limit:
                 return None
-            message = self.read_object(commit).partition(b"\n\n")[2]
-            found.append((commit, decode(message)))
-            commit = self._header(commit, "parent")
+            found.append((commit, self.message(commit)))
+            commit = self.parent(commit)
         return found
 
-    def commits(self, start: str, end: str) -> list[Commit]:
+    def message(self, commit: str) -> str:
+        """A commit's message."""
+        return decode(self.read_object(commit).partition(b"\n\n")[2])
+
+    def parent(self, commit: str) -> str:
+        """The first parent of a commit, "" of a root."""
+        return self._header(commit, "parent")
+
+    def commits(self, start: str, end: str, first_parent: bool = False) -> list[Commit]:
         """Every commit after `start` up to `end`, oldest first, with its diff.
 
-        Raises EnvironmentProblem where a name is unknown.
+        With `first_parent` the other sides of merges are passed over, and a merge's diff
+        is what it brought. Raises EnvironmentProblem where a name is unknown.
         """
         for name in (start, end):
             self.base(name)
-        out = plumbing.run(
-            self.git_dir, "rev-list", "--reverse", "--topo-order", f"{start}..{end}", "--"
-        )
+        words = ("rev-list", "--reverse", "--topo-order", *["--first-parent"] * first_parent)
+        out = plumbing.run(self.git_dir, *words, f"{start}..{end}", "--")
         return [self._commit(line) for line in out.decode().split()]
 
     def _commit(self, commit: str) -> Commit:
+        from backport.git_diffs import commit_diff
+
         head, _, message = self.read_object(commit).partition(b"\n\n")
         lines = decode(head).split("\n")
         parents = tuple(line[7:] for line in lines if line.startswith("parent "))
         author = next(line[7:] for line in lines if line.startswith("author "))
         who, seconds, zone = author.rsplit(" ", 2)
         name, _, email = who.partition(" <")
-        words = ("diff-tree", "-p", "-M", *_PLAIN_DIFF, "--root", "--no-commit-id", commit)
-        diff = self._plainly(*words)
+        diff = commit_diff(self.git_dir, commit, next(iter(parents), None))
         written = Author(name, email.rstrip(">"), f"{seconds} {zone}")
         return Commit(commit, parents, written, decode(message), diff)
 
@@ -334,16 +295,13 @@ class Checkout:
 
     def mbox(self, objects: Iterable[GitObject], base: str, tip: str) -> bytes:
         """The commits from `base` to `tip` as mails; their objects are not kept."""
+        from backport.git_diffs import mails
+
         pack = render_pack(objects, self.algorithm)
         with plumbing.scratch_objects(self.common_dir.resolve() / "objects") as extra:
             plumbing.store_pack(self.git_dir, pack, extra)
-            mbox = self._plainly("format-patch", *_MAIL_FORMAT, f"{base}..{tip}", extra=extra)
+            mbox = mails(self.git_dir, base, tip, extra)
         return keep_line_ends(mbox)
-
-    def _plainly(self, *words: str, extra: Mapping[str, str] | None = None) -> bytes:
-        """What git prints whatever the user's settings, and without a work tree's attributes."""
-        extra = {**_PLAIN_SETTINGS, **(extra or {})}
-        return plumbing.run(self.git_dir, *words, cwd=self.git_dir, extra=extra)
 
     def move_branch(self, branch: str, new: str, old: str | None, why: str) -> None:
         """Move the branch, only if it still is where it was."""

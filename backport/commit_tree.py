@@ -140,10 +140,10 @@ class CommitTree:
                 entries[encode(name)] = value
         for name, inside in below.items():
             child = self._rebuild(f"{folder}/{name}" if folder else name, inside, objects)
-            if child is None:
-                entries.pop(encode(name), None)
-            else:
+            if child is not None:
                 entries[encode(name)] = (DIRECTORY, child)
+            elif changes.get(name) is None:  # else a file has taken the empty folder's place
+                entries.pop(encode(name), None)
         if not entries:
             return None
         made = render_tree(entries)

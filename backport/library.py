@@ -113,8 +113,20 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
         problems += found
         if canonical and not found:
             problems += uncanonical(shown, stacks[folder.name], files)
+        if canonical:
+            problems += _unreadable_decisions(folder, root)
     manifests = _manifests(root, stacks, problems)
     return Library(root, stacks, manifests), problems
+
+
+def _unreadable_decisions(folder: Path, root: Path) -> list[str]:
+    from backport.core.resolutions import FOLDER, read_resolutions
+
+    problems: list[str] = []
+    for path in sorted((folder / FOLDER).glob("*.toml")):
+        text = decode(_read(path, MAX_TOML, problems, root))
+        problems += read_resolutions(path.relative_to(root).as_posix(), text)[1]
+    return problems
 
 
 def _manifests(root: Path, stacks: Mapping[str, Stack], problems: list[str]) -> dict[str, Manifest]:
@@ -142,7 +154,7 @@ def _files(folder: Path, problems: list[str], root: Path) -> dict[str, bytes]:
     """The files of a stack's folder that matter, by name."""
     wanted = ("stack.toml", "series")
     return {
-        path.name: _read(path, MAX_PATCH, problems, root)
+        path.name: _read(path, MAX_TOML if path.name in wanted else MAX_PATCH, problems, root)
         for path in sorted(folder.iterdir())
         if path.name in wanted or path.suffix == ".patch"
     }

@@ -74,7 +74,7 @@ def run(
         child.stdin = None
         out, err = child.communicate()
     if child.returncode:
-        raise EnvironmentProblem(explain(err, words[0]))
+        raise EnvironmentProblem(explain(err, words[0], child.returncode))
     return out
 
 
@@ -98,8 +98,8 @@ def start(
         raise EnvironmentProblem("git is not installed, or not on PATH") from None
 
 
-def explain(err: bytes, verb: str) -> str:
-    """One line for what git wrote on standard error."""
+def explain(err: bytes, verb: str, code: int = 1) -> str:
+    """One line for what git wrote on standard error, and the signal that ended it, if one did."""
     text = err.decode("utf-8", "replace")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     said = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
@@ -109,7 +109,23 @@ def explain(err: bytes, verb: str) -> str:
             f"object {absent.group(1)} is not here (this is a partial clone); "
             "use a full clone, or get everything with `git fetch --refetch --no-filter`"
         )
+    if code < 0 and not said:
+        return f"git {verb} was ended by {_signal(-code)}; run again"
+    if ".lock': File exists" in said:
+        said += " If no other run is at it, one was killed there: delete that file."
     return f"git {verb} failed: {said or (lines[0] if lines else 'without a word')}"
+
+
+def _signal(number: int) -> str:
+    import signal
+
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+    return {"SIGXFSZ": "SIGXFSZ (a limit on file sizes)", "SIGKILL": "SIGKILL (no memory?)"}.get(
+        name, name
+    )
 
 
 class ObjectReader:
@@ -168,7 +184,7 @@ class ObjectReader:
 
     def _failure(self) -> EnvironmentProblem:
         err = cast("IO[bytes]", self._child.stderr).read()
-        return EnvironmentProblem(explain(err, "cat-file"))
+        return EnvironmentProblem(explain(err, "cat-file", self._child.wait()))
 
 
 def store_pack(

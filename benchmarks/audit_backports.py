@@ -1,10 +1,12 @@
 """How often the audit speaks of real backports: of git's wrong merges, and of its right ones.
 
 A pair is an original commit O with its parent P, and a maintainer's backport B with its
-parent T. git merges O onto T on its own; where that is clean, the result is either what
-the maintainer committed or not. The audit sees T and the merge, never B.
+parent T. git merges O onto T on its own; where that is clean, the result is what the
+maintainer committed ("identical"), or differs from it in the code of a Python file
+("different"), or only in layout, comments and other files ("same code"). The audit sees T
+and the merge, never B.
 
-    python benchmarks/audit_backports.py --pairs pairs.jsonl --repos FOLDER [--limit N]
+    make bench-audit PAIRS=pairs.jsonl REPOS=FOLDER LIMIT=20
 
 `pairs.jsonl` holds one object a line with the keys repo, P, O, T, B, files_O, scope and
 git.verdict ("identical" or "different"; others are left out). FOLDER holds a bare
@@ -14,24 +16,28 @@ repository for each `owner/name`, as `owner+name`, `owner+name/repo` or `name`.
 from __future__ import annotations
 
 import argparse
+import ast
+import contextlib
+import gc
 import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import zlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from backport.audit import Options, audit
+from backport.audit import Auditor, Options
 from backport.core.outcomes import Finding, Severity
 from backport.core.trees import GITLINK, Entry
 
@@ -97,6 +103,13 @@ class Repository:
     def tree_of(self, commit: str) -> str:
         return self.read(commit)[5:45].decode()
 
+    def time_of(self, commit: str) -> int:
+        """When a commit was made, in seconds; 0 where it is not at hand."""
+        with contextlib.suppress(KeyError):
+            found = re.search(rb"^committer .* (\d+) [-+]\d+$", self.read(commit), re.MULTILINE)
+            return int(found[1]) if found else 0
+        return 0
+
     def merge(self, pair: Pair) -> str | None:
         """The tree of git's own merge of O onto T, where it is clean."""
         base = self._commit(self.tree_of(pair["P"]))
@@ -139,11 +152,30 @@ class StoredTree:
         return Entry(found[0], self.repository.read(found[1]))
 
 
+class Auditors:
+    """The auditors used last: the next tree's is made from that of the most similar one."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._kept: deque[tuple[StoredTree, Auditor]] = deque(maxlen=4)
+
+    def of(self, tree: str) -> Auditor:
+        """The auditor of a tree."""
+        wanted = StoredTree(self.repository, tree)
+        entries = wanted.files.items()
+        near = max(self._kept, key=lambda kept: len(kept[0].files.items() & entries), default=None)
+        if near is not None and near[0].files == wanted.files:
+            return near[1]
+        found = near[1].onto(wanted) if near is not None else Auditor(wanted, Options(checks=ALL))
+        self._kept.append((wanted, found))
+        return found
+
+
 class Judged(NamedTuple):
-    """A pair, whether git's merge is what was committed, and what the audit says of it."""
+    """A pair, how git's merge compares with what was committed, and what the audit says of it."""
 
     pair: Pair
-    identical: bool
+    kind: str
     findings: list[Finding]
     seconds: float
 
@@ -158,8 +190,9 @@ NAME_CODES = frozenset(
 )
 
 
-def judge(repository: Repository, pair: Pair, cache: Path) -> Judged | None:
+def judge(auditors: Auditors, pair: Pair) -> Judged | None:
     """What the audit says of git's merge; None where the merge is not clean or not Python."""
+    repository = auditors.repository
     merged = repository.merge(pair)
     if merged is None:
         return None
@@ -170,17 +203,37 @@ def judge(repository: Repository, pair: Pair, cache: Path) -> Judged | None:
         return None
     wanted = _difference(before, repository.files(repository.tree_of(pair["B"])))
     scope = {*pair["files_O"], *pair.get("scope", ()), *change}
-    identical = all(change.get(p, ()) == wanted.get(p, ()) for p in scope)
+    kind = _compared(repository, change, wanted, scope)
     entries = {
         path: None if found is None else Entry(found[0], repository.read(found[1]))
         for path, found in change.items()
         if found is None or found[0] != GITLINK
     }
-    begin = time.perf_counter()
-    options = Options(cache=cache, checks=ALL)
-    results = audit(StoredTree(repository, onto), entries, options=options)
-    findings = [finding for result in results for finding in result.findings]
-    return Judged(pair, identical, findings, time.perf_counter() - begin)
+    auditor = auditors.of(onto)
+    begin = time.process_time()
+    findings = [finding for result in auditor.audit(entries) for finding in result.findings]
+    return Judged(pair, kind, findings, time.process_time() - begin)
+
+
+KINDS = ("different", "same code", "identical")
+
+
+def _compared(repository: Repository, ours: Change, theirs: Change, scope: set[str]) -> str:
+    """How a merge compares with what was committed, over the paths that either change has."""
+    wrong = [path for path in scope if ours.get(path, ()) != theirs.get(path, ())]
+    if not wrong:
+        return "identical"
+    sources = [path for path in wrong if path.endswith(".py")]
+    codes = ([_code(repository, change.get(path)) for change in (ours, theirs)] for path in sources)
+    return "same code" if all(one == other and one for one, other in codes) else "different"
+
+
+def _code(repository: Repository, found: tuple[str, str] | None) -> str:
+    """What a Python file says, without layout and comments; empty where it says nothing."""
+    try:
+        return ast.dump(ast.parse(repository.read(found[1]))) if found is not None else ""
+    except (SyntaxError, ValueError):
+        return ""
 
 
 def _difference(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, str]]) -> Change:
@@ -188,23 +241,20 @@ def _difference(before: dict[str, tuple[str, str]], after: dict[str, tuple[str, 
     return {p: after.get(p) for p in paths if before.get(p) != after.get(p)}
 
 
-def judged(pairs: list[Pair], repos: Path, scratch: Path) -> Iterator[Judged]:
-    """Every pair whose repository and commits are at hand."""
-    name, repository = "", None
-    for pair in pairs:
-        if pair["repo"] != name:
-            if repository is not None:
-                repository.close()
-                shutil.rmtree(repository.path)
-            name, source = pair["repo"], _find(repos, pair["repo"])
-            where = scratch / name.replace("/", "+")
-            repository = Repository(source, where) if source is not None else None
-        try:
-            found = judge(repository, pair, scratch / "cache") if repository else None
-        except KeyError:
-            continue
-        if found is not None:
-            yield found
+def judged(pairs: list[Pair], source: Path, scratch: Path) -> Iterator[Judged]:
+    """Every pair of one repository whose commits are at hand, in the order of their time."""
+    repository = Repository(source, scratch)
+    auditors = Auditors(repository)
+    try:
+        present = [(when, pair) for pair in pairs if (when := repository.time_of(pair["T"]))]
+        for _, pair in sorted(present, key=lambda each: each[0]):
+            with contextlib.suppress(KeyError):
+                found = judge(auditors, pair)
+                if found is not None:
+                    yield found
+    finally:
+        repository.close()
+        shutil.rmtree(repository.path)
 
 
 def _find(repos: Path, name: str) -> Path | None:
@@ -227,12 +277,18 @@ def main() -> None:
     options = parser.parse_args()
     pairs = [json.loads(line) for line in options.pairs.read_text().splitlines()]
     pairs = _chosen(pairs, options.only, options.limit)
-    with tempfile.TemporaryDirectory() as folder:
-        found = []
-        for item in judged(pairs, options.repos, Path(folder)):
-            found.append(item)
-            if options.show:
-                _show(item)
+    gc.disable()
+    found: list[Judged] = []
+    for name in dict.fromkeys(pair["repo"] for pair in pairs):
+        source = _find(options.repos, name)
+        mine = [pair for pair in pairs if pair["repo"] == name]
+        sys.stderr.write(f"{name}: {len(mine) if source else 'not at hand, no'} pairs\n")
+        with tempfile.TemporaryDirectory() as folder:
+            for item in judged(mine, source, Path(folder, "repo")) if source else ():
+                found.append(item)
+                if options.show:
+                    _show(item)
+        gc.collect()
     _report(found)
 
 
@@ -253,16 +309,15 @@ def _chosen(pairs: list[Pair], only: list[str] | None, limit: int | None) -> lis
 
 def _show(item: Judged) -> None:
     if item.findings:
-        kind = "identical" if item.identical else "different"
-        sys.stdout.write(f"{kind} {item.pair['repo']} {item.pair['B'][:12]}\n")
+        sys.stdout.write(f"{item.kind} {item.pair['repo']} {item.pair['B'][:12]}\n")
+        sys.stdout.flush()
         for f in item.findings:
             sys.stdout.write(f"    {f.path}:{f.line}: {f.severity}: {f.message} [{f.code}]\n")
 
 
 def _report(found: list[Judged]) -> None:
-    for identical in (False, True):
-        group = [item for item in found if item.identical is identical]
-        kind = "identical" if identical else "different"
+    for kind in KINDS:
+        group = [item for item in found if item.kind == kind]
         names = sum(item.flagged(NAME_CODES) for item in group)
         every = sum(item.flagged() for item in group)
         sys.stdout.write(
@@ -277,7 +332,7 @@ def _report(found: list[Judged]) -> None:
             sys.stdout.write(f"    {code:26} {count}\n")
     seconds = sorted(item.seconds for item in found)
     if seconds:
-        sys.stdout.write(f"seconds a merge: median {seconds[len(seconds) // 2]:.2f}\n")
+        sys.stdout.write(f"CPU seconds a merge: median {seconds[len(seconds) // 2]:.2f}\n")
 
 
 def _share(count: int, total: int) -> str:

@@ -18,6 +18,7 @@ import pytest
 
 from backport import releases, sources
 from backport.errors import BadInput, EnvironmentProblem
+from tests.builders import diff, mail
 from tests.repos import Library, Repo, Shell, child, finished
 
 NAME = "vllm-9.9.9.tar.gz"
@@ -320,3 +321,18 @@ def test_without_a_repository_the_cached_release_is_fetched_and_used(
     done = shell("apply", "--target", "9.9.9", "--root", str(library.root))
     assert (done.code, done.err) == (0, "")
     assert Repo(releases.repository()).files("me/v9.9.9")["vllm/__init__.py"] == b"x = 2\n"
+
+
+def test_port_fetches_the_release_that_it_goes_to(
+    index: Index, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.offer(archive(FILES))
+    library = Library.make(tmp_path / "library")
+    library.stack("new", [mail("[PATCH] New", diff("vllm/new.py", None, "x = 1\n"))])
+    library.manifest("new", name="me/v9.9.9", base="v9.9.9", branch="b")
+    monkeypatch.chdir(library.root)
+    done = shell("port", "--from", "me/v9.9.9", "--to", "other/9.9.9", "--no-audit")
+    assert done.err == ""
+    assert "other/v9.9.9 (0 hunks to decide)" in done.out
+    assert (library.root / "manifests/other/v9.9.9.toml").exists()
+    assert any(path.endswith(NAME) for path in index.asked)

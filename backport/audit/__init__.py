@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from backport.audit.auditing import run, tree_findings
+from backport.audit.auditing import Auditor
 from backport.audit.catalogue import CHECKS, RULES
 from backport.audit.dropped import names_defined
-from backport.audit.subject import Accepted, Commit, Landing, Options, Rule
+from backport.audit.subject import Commit, Options, Rule
 from backport.core.outcomes import CheckResult, Finding
 from backport.core.trees import Entry, Tree
 
 __all__ = [
     "CHECKS",
-    "Accepted",
+    "Auditor",
     "Commit",
-    "Landing",
     "Options",
     "Rule",
     "audit",
@@ -34,12 +33,12 @@ def audit(
     base: Tree, changes: Mapping[str, Entry | None], *, options: Options
 ) -> tuple[CheckResult, ...]:
     """One result per check for the tree with these changes, against the tree without them."""
-    return run(base, changes, options)
+    return Auditor(base, options).audit(changes)
 
 
 def audit_tree(tree: Tree, options: Options) -> tuple[Finding, ...]:
     """Every finding of one tree, to judge a pristine one."""
-    return tree_findings(tree, options)
+    return Auditor(tree, options).standing()
 
 
 def explain(code: str) -> Rule:

@@ -6,26 +6,26 @@ code which only moved is not new. What the pristine tree has, it may keep.
 
 from __future__ import annotations
 
+import gc
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from backport.audit.building import table_of
-from backport.audit.catalogue import CHECKS, STALE
+from backport.audit.catalogue import CHECKS
 from backport.audit.ignored import Ignored
 from backport.audit.impact import neighbours
 from backport.audit.resolve import Resolver
-from backport.audit.subject import Accepted, Check, Options, Subject, Version
+from backport.audit.subject import Check, Options, Subject
 from backport.audit.table import Table
-from backport.audit.versions import minimum_python
+from backport.audit.versions import oldest_python
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
 from backport.core.trees import Entry, Overlay, Tree
 
 Key = tuple[str, str, str, str]
 
-_PYTHON_REQUIRES = re.compile(rb"python_requires\s*=\s*[\"']?([^\"'\n]+)")
 _OPINIONS = frozenset({"ruff", "ty", "removed"})
 """Checks that only add to what the others find at the same place."""
 
@@ -40,34 +40,70 @@ class Findings:
         self.by_check.setdefault(name, []).extend(found)
 
 
-def run(
-    base: Tree, changes: Mapping[str, Entry | None], options: Options
-) -> tuple[CheckResult, ...]:
-    """One result per check, with only what the changes made worse."""
-    pristine = _subject(base, base.entry, _table(base, options), options)
-    after = Overlay(base, dict(changes))
-    table = pristine.table.patched(changes)
-    patched = _subject(after, after.entry, table, options)
-    patched = replace(patched, before=pristine.table, touched=frozenset(changes))
-    pristine = replace(pristine, touched=frozenset(changes), minimum=patched.minimum)
-    chosen = [n for n, check in CHECKS.items() if _skipped(n, check, patched) is None]
-    files = [path for path in changes if path.endswith(".py")]
-    files += neighbours(pristine.table, table, changes) if _reads_files(chosen) else []
-    found = _findings(patched, chosen, files)
-    suspicious = [name for name in chosen if found.by_check.get(name)]
-    compared = [name for name in suspicious if CHECKS[name].compared]
-    known = _findings(pristine, compared, sorted({*files, *changes}))
-    fresh = {n: _fresh(found.by_check[n], known.by_check.get(n, []), changes) for n in suspicious}
-    return _results(_mended(_alone(fresh), options), patched)
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector: records are many, live to the end, and hold no cycles."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
-def tree_findings(tree: Tree, options: Options) -> tuple[Finding, ...]:
-    """Every finding of one tree, as if nothing of it were known to be well."""
-    subject = _subject(tree, tree.entry, _table(tree, options), options)
-    chosen = [n for n, check in CHECKS.items() if _skipped(n, check, subject) is None]
-    paths = sorted(path for path in subject.table.everything if path.endswith(".py"))
-    found = _findings(subject, chosen, paths)
-    return tuple(finding for name in chosen for finding in found.by_check.get(name, ()))
+class Auditor:
+    """Audits changes to one tree, of which the table is read once.
+
+    `table` is that of the tree, where it is at hand.
+    """
+
+    @_uncollected()
+    def __init__(self, base: Tree, options: Options, table: Table | None = None) -> None:
+        self.base = base
+        self.options = options
+        self._pristine = _subject(base, base.entry, table or _table(base, options), options)
+
+    @_uncollected()
+    def audit(self, changes: Mapping[str, Entry | None]) -> tuple[CheckResult, ...]:
+        """One result per check, with only what the changes made worse."""
+        after = Overlay(self.base, dict(changes))
+        before = self._pristine.table
+        patched = _subject(after, after.entry, before.patched(changes), self.options)
+        patched = replace(patched, before=before, touched=frozenset(changes))
+        pristine = replace(self._pristine, touched=frozenset(changes), minimum=patched.minimum)
+        chosen = _chosen(patched)
+        files = [path for path in changes if path.endswith(".py")]
+        files += neighbours(before, patched.table, changes) if _reads_files(chosen) else []
+        found = _findings(patched, chosen, files)
+        suspicious = [name for name in chosen if found.by_check.get(name)]
+        compared = [name for name in suspicious if CHECKS[name].compared]
+        known = _findings(pristine, compared, sorted({*files, *changes}))
+        fresh = {
+            name: _fresh(found.by_check[name], known.by_check.get(name, []), changes)
+            for name in suspicious
+        }
+        return _results(_mended(_alone(fresh), self.options), patched)
+
+    def standing(self, paths: Iterable[str] | None = None) -> tuple[Finding, ...]:
+        """Every finding of the tree itself, or of some files: nothing is known to be well."""
+        subject = self._pristine
+        chosen = _chosen(subject)
+        wanted = set(subject.table.everything if paths is None else paths)
+        found = _findings(subject, chosen, sorted(p for p in wanted if p.endswith(".py")))
+        every = (finding for name in chosen for finding in found.by_check.get(name, ()))
+        return tuple(finding for finding in every if finding.path in wanted or not finding.path)
+
+    def onto(self, tree: Tree) -> Auditor:
+        """An auditor of another tree; only the files that differ are read."""
+        had, has = self.base.paths(), tree.paths()
+        differing = {path for path in had.keys() | has.keys() if had.get(path) != has.get(path)}
+        table = self._pristine.table.patched({path: tree.entry(path) for path in differing})
+        return Auditor(tree, self.options, table)
+
+
+def _chosen(subject: Subject) -> list[str]:
+    return [name for name, check in CHECKS.items() if _skipped(name, check, subject) is None]
 
 
 def _table(tree: Tree, options: Options) -> Table:
@@ -86,29 +122,10 @@ def _subject(
         Resolver(table),
         entry,
         options,
-        options.minimum or _minimum(tree),
+        options.minimum or oldest_python(tree),
         frozenset(),
         Ignored.read(ignored.data if ignored is not None else None),
     )
-
-
-def _minimum(tree: Tree) -> Version | None:
-    """The oldest Python that the tree says it supports."""
-    project = tree.entry("pyproject.toml")
-    if project is not None:
-        try:
-            table = tomllib.loads(project.data.decode("utf-8", "replace"))
-        except tomllib.TOMLDecodeError:
-            return None
-        wanted = table.get("project", {}).get("requires-python")
-        if isinstance(wanted, str):
-            return minimum_python(wanted)
-    for path in ("setup.cfg", "setup.py"):
-        entry = tree.entry(path)
-        match = _PYTHON_REQUIRES.search(entry.data) if entry is not None else None
-        if match is not None:
-            return minimum_python(match[1].decode("utf-8", "replace").strip())
-    return None
 
 
 def _skipped(name: str, check: Check, subject: Subject) -> str | None:
@@ -187,19 +204,14 @@ def _with_hint(finding: Finding, options: Options) -> Finding:
 
 
 def _results(fresh: dict[str, list[Finding]], subject: Subject) -> tuple[CheckResult, ...]:
-    """A result for every check, less the accepted findings, and one for stale acceptances."""
-    accepted = {(a.code, a.path, a.symbol) for a in subject.options.accepted}
+    """A result for every check."""
     results = []
     for name, check in CHECKS.items():
         skipped = _skipped(name, check, subject)
         if skipped is not None:
             results.append(CheckResult(name, Status.NOT_RUN, note=skipped))
-            continue
-        kept = [f for f in fresh.get(name, ()) if (f.code, f.path, f.symbol) not in accepted]
-        results.append(_result(name, kept))
-    if subject.options.accepted:
-        made = {(f.code, f.path, f.symbol) for found in fresh.values() for f in found}
-        results.append(_result("accept", list(_stale(subject, made))))
+        else:
+            results.append(_result(name, fresh.get(name, [])))
     return tuple(results)
 
 
@@ -208,21 +220,3 @@ def _result(name: str, found: list[Finding]) -> CheckResult:
     status = Status.FAILED if failed else Status.PASSED
     ordered = sorted(found, key=lambda f: (f.path, f.line, f.column, f.message))
     return CheckResult(name, status, tuple(ordered))
-
-
-def _stale(subject: Subject, made: set[tuple[str, str, str]]) -> Iterator[Finding]:
-    """Acceptances of what was not found, where the check that would find it was run."""
-    ran = {
-        rule.code
-        for name, check in CHECKS.items()
-        if _skipped(name, check, subject) is None
-        for rule in check.rules
-    }
-    for entry in subject.options.accepted:
-        if (entry.code, entry.path, entry.symbol) not in made and entry.code in ran:
-            yield _stale_finding(entry)
-
-
-def _stale_finding(entry: Accepted) -> Finding:
-    message = f"nothing to accept: no `{entry.code}` for `{entry.symbol}`"
-    return Finding(entry.path, 0, 0, Severity.ERROR, STALE.code, message, entry.symbol, STALE.mend)

@@ -195,6 +195,29 @@ def _branch(node: ast.stmt, frame: Frame) -> None:
     frame.guard = before
 
 
+def _loop(node: ast.For, frame: Frame) -> None:
+    for name in _named_in_turn(node):
+        frame.file.loosen(name, None)
+    _other(node, frame)
+
+
+def _named_in_turn(node: ast.For) -> list[str]:
+    """The attributes that `for name, value in (("a", x), ("b", y)): put(self, name, value)`
+    gives to an object."""
+    firsts = [getattr(e, "elts", [e])[:1] for e in getattr(node.iter, "elts", ())]
+    texts = [getattr(first[0], "value", None) for first in firsts if first]
+    names = [text for text in texts if isinstance(text, str) and text.isidentifier()]
+    variable = getattr(getattr(node.target, "elts", [node.target])[0], "id", "")
+    calls = (call for call in ast.walk(node) if names and isinstance(call, ast.Call))
+    return names if any(_puts(call, variable) for call in calls) else []
+
+
+def _puts(call: ast.Call, variable: str) -> bool:
+    """True for `put(object, variable, value)`, whatever sets the attribute."""
+    named = len(call.args) > 2 and getattr(call.args[1], "id", None) == variable
+    return named and getattr(call.func, "id", "") not in ("getattr", "hasattr")
+
+
 def _other(node: ast.stmt, frame: Frame) -> None:
     for target in targets(node):
         _assign(target, None, frame)
@@ -216,6 +239,7 @@ _STATEMENTS: dict[type, Callable[..., None]] = {
     ast.Try: _try,
     ast.TryStar: _try,
     ast.If: _branch,
+    ast.For: _loop,
     ast.While: _branch,
     ast.Match: _branch,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backport.audit.checks import (
+    abstract,
     attributes,
     calls,
     compiling,
@@ -10,7 +11,6 @@ from backport.audit.checks import (
     fixtures,
     flags,
     imports,
-    landing,
     markers,
     names,
     newer,
@@ -19,7 +19,6 @@ from backport.audit.checks import (
     overrides,
     references,
     removed,
-    requirements,
     reverted,
 )
 from backport.audit.subject import Check, Rule
@@ -33,6 +32,7 @@ CHECKS: dict[str, Check] = {
     "flags": flags.CHECK,
     "calls": calls.CHECK,
     "overrides": overrides.CHECK,
+    "abstract": abstract.CHECK,
     "fakes": ops.FAKES,
     "ops": ops.CALLS,
     "duplicates": duplicates.CHECK,
@@ -40,19 +40,26 @@ CHECKS: dict[str, Check] = {
     "references": references.CHECK,
     "fixtures": fixtures.CHECK,
     "stdlib": newer.CHECK,
-    "landing": landing.CHECK,
     "reverted": reverted.CHECK,
-    "requires": requirements.CHECK,
     "ruff": opinions.RUFF_CHECK,
     "ty": opinions.TY_CHECK,
 }
 
-STALE = Rule(
-    "stale-acceptance",
-    "the manifest accepts a finding that the audit does not make",
-    "take the entry out: what it accepted is gone, or has another symbol",
+_ELSEWHERE = (
+    Rule(
+        "requirement-unmet",
+        "the target pins a version of another project that the stack's requirement excludes",
+        "raise the pin with the stack, or probe for the feature and fall back without it",
+    ),
+    Rule(
+        "stale-accept",
+        "the manifest accepts a finding that no check makes",
+        "take the entry out: what it accepted is gone, or has another symbol",
+    ),
 )
+"""What is told beside the audit, of the stacks and of the manifest."""
 
 RULES: dict[str, Rule] = {
-    rule.code: rule for rule in (*(r for c in CHECKS.values() for r in c.rules), STALE)
+    rule.code: rule
+    for rule in sorted((*(r for c in CHECKS.values() for r in c.rules), *_ELSEWHERE))
 }

@@ -25,6 +25,10 @@ _MENDS = {
 }
 
 
+_FIRST = (3, 0)
+"""What Python 2 takes, no parser of today can tell."""
+
+
 class Fault(NamedTuple):
     """What is wrong with one content, whatever path it has."""
 
@@ -83,7 +87,7 @@ def blob_id(data: bytes) -> str:
 
 def _judge(data: bytes, minimum: Version | None) -> tuple[Fault, ...]:
     fault = _fault("syntax", lambda: compile(data, "<source>", "exec", dont_inherit=True))
-    if fault is None and minimum is not None and minimum < sys.version_info[:2]:
+    if fault is None and minimum is not None and _FIRST <= minimum < sys.version_info[:2]:
         fault = _fault("newer-syntax", lambda: ast.parse(data, feature_version=minimum))
     return () if fault is None else (fault,)
 

@@ -40,7 +40,7 @@ def annotated(resolver: Resolver, annotation: Term, env: Env) -> Type:
     if dotted(annotation).rpartition(".")[2] == "Self":
         return (env.instance,) if env.instance else UNKNOWN
     found = resolver.evaluate(annotation, env)
-    return either([_instance(value) for value in found]) if found else UNKNOWN
+    return either([_instance(resolver, value) for value in found]) if found else UNKNOWN
 
 
 def result(resolver: Resolver, callee: Value, *, awaited: bool = False) -> Type:
@@ -72,14 +72,16 @@ def _generic(resolver: Resolver, parts: list[Any], env: Env) -> Type:
     if last in _AWAITED:
         return UNKNOWN
     found = resolver.evaluate(base, env)
-    return either([_instance(value) for value in found]) if found else UNKNOWN
+    return either([_instance(resolver, value) for value in found]) if found else UNKNOWN
 
 
-def _instance(value: Value) -> Type:
-    """An instance of a class; what fits a protocol may be of any class."""
+def _instance(resolver: Resolver, value: Value) -> Type:
+    """An instance of a class; what fits a protocol may be of any class, and so may what fits
+    one and a base: `class Both(Module, Protocol): ...` is there for annotations alone."""
     if value.sort is not Sort.CLASS or value.cls is None:
         return UNKNOWN
-    bases = (dotted(base).rpartition(".")[2] for base in value.cls.bases)
+    related = [value] if value.cls.members else resolver.classes.chain(value).classes
+    bases = {dotted(base).rpartition(".")[2] for cls in related for base in cls.record.bases}
     return UNKNOWN if "Protocol" in bases else (value.as_instance(),)
 
 

@@ -36,17 +36,37 @@ def neighbours(before: Table, after: Table, touched: Iterable[str]) -> list[str]
     changed = {path for path in touched if path.endswith(".py")}
     scores: dict[str, int] = {}
     for path in changed:
-        names = set(_harmed(before.record(path), after.record(path)))
-        if after.record(path) is None:
+        old, new = before.record(path), after.record(path)
+        names = set(_harmed(old, new))
+        if new is None:
             names.add(_stem(path))
         for name in names:
             found = [other for other in after.mentioning(name) if other not in changed]
+            passed_on = _is_passed_on(old, name)
             for other in found:
                 near = imports(after, other, path, name)
+                if passed_on and not (near and _imports_file(after, other, path)):
+                    continue
                 if near or len(found) <= _FAMILIAR:
                     score = 2 * near + (not is_test(other))
                     scores[other] = max(score, scores.get(other, 0))
     return sorted(scores, key=lambda other: (-scores[other], other))[:_MOST]
+
+
+def _is_passed_on(record: Record | None, name: str) -> bool:
+    """True for a name that the file itself only imports: who has it from there alone is hurt."""
+    bindings = record.names.get(name, ()) if record is not None else ()
+    return bool(bindings) and all(binding.module is not None for binding in bindings)
+
+
+def _imports_file(table: Table, importer: str, path: str) -> bool:
+    record = table.record(importer)
+    package = path.rpartition("/")[0]
+    for level, module, symbols in record.imports if record is not None else ():
+        found = table.modules.find(importer, level, module).path
+        if found == path or (_stem(path) in symbols and found.startswith(package)):
+            return True
+    return False
 
 
 Gain = tuple[str, str, str]

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from backport.audit.paths import is_test
-from backport.audit.records import Binding, Class, Record, Registration
+from backport.audit.records import NOTHING, Binding, Class, Record, Registration
 from backport.audit.terms import Term, dotted
 
 T = TypeVar("T")
 Place = tuple[str, str]
 """A class by its file and its qualified name."""
+
+Change = tuple[Record | None, Record | None]
+"""A file's record before and after; None where there is no such file."""
 
 
 @dataclass(frozen=True)
@@ -80,36 +83,18 @@ class Index:
     operators: dict[str, tuple[tuple[str, str], ...]]
     filled: dict[str, tuple[str, ...]]
 
-    def replaced(self, path: str, old: Record | None, new: Record | None) -> Index:
-        """The index after one file changed."""
-        extends = self.extends
-        for record in (old, new):
-            touched = {base for base, _ in _extensions(record, path)}
-            extends = extends | {
-                base: [place for place in extends.get(base, ()) if place[0] != path]
-                for base in touched
-            }
-        for base, place in _extensions(new, path):
-            extends[base] = [*extends[base], place]
-        loose, test_loose = self.loose, self.test_loose
-        if is_test(path):
-            test_loose = _exchanged(test_loose, list(_loose(old)), list(_loose(new)))
-        else:
-            loose = loose | {
-                name: {p: terms for p, terms in loose.get(name, {}).items() if p != path}
-                for name in _loose(old)
-            }
-            for name, terms in _loose(new).items():
-                loose[name] = loose.get(name, {}) | {path: terms}
-        defined = _exchanged(self.defined, defined_names(old), defined_names(new))
+    def replaced(self, changes: Mapping[str, Change]) -> Index:
+        """The index after some files changed."""
+        tests = {path: change for path, change in changes.items() if is_test(path)}
+        others = {path: change for path, change in changes.items() if path not in tests}
         return Index(
-            extends,
-            defined,
-            loose,
-            test_loose,
-            _with(self.registrations, path, new.registrations if new else ()),
-            _with(self.operators, path, new.operators if new else ()),
-            _with(self.filled, path, new.filled if new else ()),
+            _extended(self.extends, changes),
+            _exchanged(self.defined, changes, defined_names),
+            _loosened(self.loose, others),
+            _exchanged(self.test_loose, tests, _loose),
+            _with(self.registrations, {p: new.registrations for p, new in _after(changes)}),
+            _with(self.operators, {p: new.operators for p, new in _after(changes)}),
+            _with(self.filled, {p: new.filled for p, new in _after(changes)}),
         )
 
 
@@ -172,16 +157,60 @@ def defined_names(record: Record | None) -> set[str]:
     return found
 
 
-def _with(
-    parts: dict[str, tuple[T, ...]], path: str, own: tuple[T, ...]
-) -> dict[str, tuple[T, ...]]:
-    """The parts by file, with those of one file exchanged."""
-    rest = {other: part for other, part in parts.items() if other != path}
-    return rest | {path: own} if own else rest
+def _after(changes: Mapping[str, Change]) -> Iterator[tuple[str, Record]]:
+    """The records that come in the place of others: an empty one for a file that is gone."""
+    for path, (_, new) in changes.items():
+        yield path, new if new is not None else NOTHING
 
 
-def _exchanged(counts: dict[str, int], old: Iterable[str], new: Iterable[str]) -> dict[str, int]:
+def _extended(
+    extends: dict[str, list[Place]], changes: Mapping[str, Change]
+) -> dict[str, list[Place]]:
+    """Who extends what, after the changes."""
+    touched = {
+        base
+        for path, change in changes.items()
+        for record in change
+        for base, _ in _extensions(record, path)
+    }
+    kept = {
+        base: [place for place in extends.get(base, ()) if place[0] not in changes]
+        for base in touched
+    }
+    for path, (_, new) in changes.items():
+        for base, place in _extensions(new, path):
+            kept[base].append(place)
+    return extends | kept
+
+
+def _loosened(
+    loose: dict[str, dict[str, tuple[Term, ...]]], changes: Mapping[str, Change]
+) -> dict[str, dict[str, tuple[Term, ...]]]:
+    """What is given to objects of any class, by name and file, after the changes."""
+    old = {name for record, _ in changes.values() for name in _loose(record)}
+    kept = {
+        name: {path: terms for path, terms in loose.get(name, {}).items() if path not in changes}
+        for name in old
+    }
+    for path, (_, new) in changes.items():
+        for name, terms in _loose(new).items():
+            kept[name] = kept.get(name, loose.get(name, {})) | {path: terms}
+    return loose | kept
+
+
+def _with(parts: dict[str, tuple[T, ...]], own: dict[str, tuple[T, ...]]) -> dict[str, Any]:
+    """The parts by file, with those of some files exchanged."""
+    return {path: part for path, part in (parts | own).items() if part}
+
+
+def _exchanged(
+    counts: dict[str, int],
+    changes: Mapping[str, Change],
+    names: Callable[[Record | None], Iterable[str]],
+) -> dict[str, int]:
+    """In how many files each name stands, after the changes."""
     changed = Counter(counts)
-    changed.subtract(old)
-    changed.update(new)
+    for old, new in changes.values():
+        changed.subtract(list(names(old)))
+        changed.update(list(names(new)))
     return {name: count for name, count in changed.items() if count > 0}

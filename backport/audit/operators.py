@@ -89,6 +89,7 @@ class Operators:
     def _fakes_of(self, path: str, real: Registration) -> Iterator[tuple[str, Registration]]:
         if real.fake is not None:
             yield path, real
+            return  # one of another library may have the same name
         for place, other in self._by_name.get(real.op, ()):
             libraries = {self._library(place, other), self._library(path, real)}
             if other.role == "fake" and other.op == real.op and len(libraries - {None}) < 2:

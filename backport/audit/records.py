@@ -128,3 +128,6 @@ class Record(NamedTuple):
 
 UNREADABLE = Record({}, (), None, None, True, (), (), {}, (), (), ())
 """The record of a file that does not parse here: nothing is known, so nothing is said."""
+
+NOTHING = Record({}, (), None, None, False, (), (), {}, (), (), ())
+"""The record of an empty file."""

@@ -142,6 +142,8 @@ def adds_globals(tree: ast.Module, source: bytes) -> bool:
 def _adds(node: ast.AST, *, checked: bool) -> bool:
     if isinstance(node, ast.Attribute) and node.attr in ("update", "setdefault"):
         return _is_globals(node.value)
+    if _hands_over(node):
+        return True
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         return _is_globals(node.value) and not checked
     if isinstance(node, ast.If):
@@ -150,6 +152,18 @@ def _adds(node: ast.AST, *, checked: bool) -> bool:
             _adds(n, checked=checked) for n in node.orelse
         )
     return any(_adds(child, checked=checked) for child in ast.iter_child_nodes(node))
+
+
+def _hands_over(node: ast.AST) -> bool:
+    """True where somebody else gets the module's own dict, and may fill it."""
+    if isinstance(node, ast.Assign):
+        return _is_globals(node.value)
+    if not isinstance(node, ast.Call) or getattr(node.func, "id", "") in _READERS:
+        return False
+    return any(map(_is_globals, (*node.args, *(keyword.value for keyword in node.keywords))))
+
+
+_READERS = frozenset({"LazyLoader", "dict", "eval", "len", "list", "set", "sorted", "tuple"})
 
 
 def _is_globals(node: ast.AST) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -27,15 +27,6 @@ class Rule(NamedTuple):
     mend: str
 
 
-class Accepted(NamedTuple):
-    """A finding that a person has looked at and lets stand."""
-
-    code: str
-    path: str
-    symbol: str
-    reason: str
-
-
 class Commit(NamedTuple):
     """A commit of the source's history, with its whole message."""
 
@@ -43,13 +34,11 @@ class Commit(NamedTuple):
     subject: str
     body: str
 
-
-class Landing(NamedTuple):
-    """Where a hunk came to lie: the text after its `@@`, and the line it starts at now."""
-
-    path: str
-    section: str
-    line: int
+    @classmethod
+    def of(cls, commit: str, message: str) -> Commit:
+        """The commit of that id with that message."""
+        subject, _, body = message.partition("\n")
+        return cls(commit, subject, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +54,10 @@ class Options:
     cache: Path | None = None
     processes: int | None = None
     minimum: Version | None = None
-    accepted: tuple[Accepted, ...] = ()
-    requires: Mapping[str, str] = field(default_factory=dict)
     checks: frozenset[str] | None = None
     dropped: frozenset[str] = frozenset()
     carried: tuple[Commit, ...] = ()
     history: tuple[Commit, ...] | None = None
-    landings: tuple[Landing, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

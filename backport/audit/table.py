@@ -23,7 +23,7 @@ class Table:
     """What is known of every file of a tree.
 
     `changed` holds the records of patched files (None: deleted), which go before
-    those of the stored table.
+    those of the stored table; `_memo` are those of the latter that were read so far.
     """
 
     stored: Stored
@@ -38,20 +38,20 @@ class Table:
         return cls(stored, everything, stored.index)
 
     def patched(self, changes: Mapping[str, Entry | None]) -> Table:
-        """The table of the tree with these changes; untouched records are shared."""
-        index, changed, words = self.index, dict(self.changed), dict(self.words)
+        """The table of the tree with these changes; what is read of others is shared."""
         everything = dict(self.everything)
         for path, entry in changes.items():
             everything.pop(path, None)
             if entry is not None:
                 everything[path] = blob_id(entry.data)
-            if is_source(path):
-                changed[path] = _record_of(path, entry)
-                readable = entry is not None and path.endswith(".py")
-                words[path] = mentions(entry.data) if readable and entry else frozenset()
-                index = index.replaced(path, self.record(path), changed[path])
+        sources = {path: entry for path, entry in changes.items() if is_source(path)}
+        records = {path: _record_of(path, entry) for path, entry in sources.items()}
         return replace(
-            self, everything=everything, index=index, changed=changed, words=words, _memo={}
+            self,
+            everything=everything,
+            index=self.index.replaced({p: (self.record(p), new) for p, new in records.items()}),
+            changed={**self.changed, **records},
+            words={**self.words, **{p: _words_of(p, entry) for p, entry in sources.items()}},
         )
 
     def record(self, path: str) -> Record | None:
@@ -110,3 +110,8 @@ def _record_of(path: str, entry: Entry | None) -> Record | None:
     if entry.mode not in (REGULAR, EXECUTABLE):
         return UNREADABLE
     return extract(entry.data) if path.endswith(".py") else native_record(entry.data)
+
+
+def _words_of(path: str, entry: Entry | None) -> frozenset[str]:
+    readable = entry is not None and path.endswith(".py")
+    return mentions(entry.data) if readable and entry else frozenset()

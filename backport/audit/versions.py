@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import NamedTuple
+
+from backport.core.trees import Tree
 
 _VERSION = re.compile(
     r"^v?(\d+(?:\.\d+)*)[-_.]?(?:(a|b|c|rc|alpha|beta|pre|preview)[-_.]?(\d*))?"
@@ -12,6 +15,7 @@ _VERSION = re.compile(
 )
 _CLAUSE = re.compile(r"^(===?|!=|>=|<=|~=|>|<)\s*(.+)$")
 _STAGES = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
+_REQUIRES = re.compile(rb"python_requires\s*=\s*[\"']?([^\"'\n]+)")
 _FINAL, _NEVER = 3, 1 << 30
 
 
@@ -50,6 +54,25 @@ def satisfies(version: Version, requirement: str) -> bool | None:
         if not _meets(version, match[1], other, prefix=clause.endswith(".*")):
             return False
     return True
+
+
+def oldest_python(tree: Tree) -> tuple[int, int] | None:
+    """The oldest Python that a tree says it supports; None where it says nothing."""
+    project = tree.entry("pyproject.toml")
+    if project is not None:
+        try:
+            table = tomllib.loads(project.data.decode("utf-8", "replace")).get("project", {})
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return None
+        wanted = table.get("requires-python") if isinstance(table, dict) else None
+        if isinstance(wanted, str):
+            return minimum_python(wanted)
+    for path in ("setup.cfg", "setup.py"):
+        entry = tree.entry(path)
+        match = _REQUIRES.search(entry.data) if entry is not None else None
+        if match is not None:
+            return minimum_python(match[1].decode("utf-8", "replace").strip())
+    return None
 
 
 def minimum_python(requirement: str) -> tuple[int, int] | None:

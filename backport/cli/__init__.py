@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import gc
 import importlib
+import io
+import os
 import sys
+from typing import Any, TextIO
 
 gc.set_threshold(50_000)  # before the imports: collecting what they make costs a tenth of a run
 
@@ -25,12 +28,16 @@ COMMANDS = {
     "scan": "Find the commits of a history that broke or repaired a stack.",
     "report": "Join the reports of a CI's shards.",
     "ci": "Print a pipeline for GitHub Actions or Buildkite.",
+    "audit": "Tell what a target's stacks make worse in its tree.",
     "show": "Show a stack's hunks and where each one landed.",
     "verify": "Prove that a branch is what applying gives.",
     "lint": "Check every file of the library.",
     "export": "Write a target's squashed commits as an mbox.",
     "parity": "Compare fused paths with the paths they replace.",
-    "import": "Write commits into the library as a stack's patches.",
+    "import": "Write a change into the library as a stack's patches.",
+    "refresh": "Take a change on a target's branch back into the library.",
+    "diff": "Show how the same stacks differ on two targets.",
+    "port": "Carry a manifest to another release.",
 }
 
 
@@ -46,6 +53,12 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"backport.cli.{cmd_name}_command")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # click itself would print an empty line for it
+            raise click.Abort from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -64,7 +77,36 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; every foreseen problem is one line per problem and an exit code."""
+    sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
     sys.exit(run(sys.argv[1:]))
+
+
+class _Patient(io.FileIO):
+    """A file whose reader may leave early: what comes after that is thrown away.
+
+    The work is done by then, so its exit status is what counts. A disk that is full
+    is told once, and not again when the stream is closed.
+    """
+
+    told = False
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError) and not self.told:
+                self.told = True
+                raise
+            return memoryview(data).nbytes
+
+
+def _patient(stream: TextIO | None) -> TextIO:
+    """The same stream, written to patiently; one that is closed from the start goes nowhere."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - until the end
+    buffer = io.BufferedWriter(_Patient(stream.fileno(), "w", closefd=False))
+    buffered = stream.line_buffering if isinstance(stream, io.TextIOWrapper) else True
+    return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=buffered)
 
 
 def run(words: list[str]) -> int:
@@ -72,24 +114,26 @@ def run(words: list[str]) -> int:
     try:
         code = cli.main(words, prog_name="backport", standalone_mode=False)
     except BackportError as error:
-        _tell(str(error))
-        return error.exit_code
+        return _ended(words, error.exit_code, str(error))
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         see = f" (see `{context.command_path} --help`)" if context else ""
-        _tell(error.format_message() + see)
-        return 2
+        return _ended(words, 2, error.format_message() + see)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("backport: interrupted; nothing was half written", err=True)
-        return 130
+        return _ended(words, 130, "interrupted; nothing was half written", "")
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        _tell(f"{where}{error.strerror or error}")
-        return 3
+        return _ended(words, 3, f"{where}{error.strerror or error}")
     return code if isinstance(code, int) else 0
 
 
-def _tell(problems: str) -> None:
-    """Print problems to standard error, each on a line of its own."""
-    for line in problems.split("\n"):
-        click.echo(f"backport: error: {visible(line)}", err=True)
+def _ended(words: list[str], code: int, problems: str, kind: str = "error: ") -> int:
+    """Print problems to standard error, each on a line of its own, and to a machine as JSON."""
+    lines = problems.split("\n")
+    for line in lines:
+        click.echo(f"backport: {kind}{visible(line)}", err=True)
+    if "--json" in words:
+        from backport.report.machine import problems_json
+
+        click.echo(problems_json(code, lines), nl=False)
+    return code

@@ -14,7 +14,7 @@ from backport.cli.options import library_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(root: str | None, as_json: bool) -> int:
     """Check every stack, patch and manifest, and tell all problems at once."""
-    from backport.core.display import visible
+    from backport.core.display import counted, visible
     from backport.library import find_root, read
 
     library, problems = read(find_root(root), canonical=True)
@@ -24,5 +24,6 @@ def command(root: str | None, as_json: bool) -> int:
         for problem in problems:
             click.echo(visible(problem), err=True)
         if not problems:
-            click.echo(f"{len(library.stacks)} stacks and {len(library.manifests)} manifests: good")
+            stacks = counted(len(library.stacks), "stack")
+            click.echo(f"{stacks} and {counted(len(library.manifests), 'manifest')}: good")
     return 2 if problems else 0

@@ -20,7 +20,7 @@ from backport.cli.options import library_option, repo_option, target_option
 @click.option(
     "--boot",
     is_flag=True,
-    help="Also import the whole tree as gfx950 and gfx942 (extra `intree`, about a minute).",
+    help="Also run layers and carried tests in the tree, as gfx950 and gfx942 (extra `intree`).",
 )
 @click.option("--bench", is_flag=True, help="Time the portable kernels on this GPU instead.")
 @click.option("--plot", metavar="FILE", help="With --bench: write the speed-ups as SVG.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from backport.core.manifests import Accept
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
 
-LEFT_OUT_TOGETHER = "compile"  # with it every check that may be left out is
+LEFT_OUT_TOGETHER = ("compile", "audit")  # with one of them others that could find it are
 JUDGED_ELSEWHERE = ("evidence", "lock", "parity")  # their findings cannot be accepted
 
 
@@ -25,7 +25,7 @@ def accept(checks: Sequence[CheckResult], accepts: Sequence[Accept]) -> tuple[Ch
         for check in checks
     ]
     complete = all(
-        check.status is not Status.NOT_RUN for check in checks if check.name == LEFT_OUT_TOGETHER
+        check.status is not Status.NOT_RUN for check in checks if check.name in LEFT_OUT_TOGETHER
     )
     return (*out, _stale([entry for entry in accepts if entry not in used], complete))
 

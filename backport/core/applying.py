@@ -6,7 +6,8 @@ and every hunk's outcome is told.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.anchoring import place_at
@@ -20,7 +21,7 @@ from backport.core.placing import place
 from backport.core.reversing import reverse
 from backport.core.stacks import Stack
 from backport.core.texts import Edit, Placement, Target, splice
-from backport.core.trees import REGULAR, Entry, Overlay, Tree
+from backport.core.trees import DIRECTORY, REGULAR, Entry, Overlay, Tree
 
 if TYPE_CHECKING:
     from backport.core.preimages import Preimages, Sources
@@ -38,6 +39,8 @@ class _Step(NamedTuple):
     tree: Overlay
     preimages: Preimages | None
     before: Tree  # as the whole patch found it: what git's renames and copies start from
+    leaving: frozenset[str]  # what the patch takes away, in whatever order its files come
+    written: set[str]  # what its files before this one have put in place
 
     def adaptation(self, index: int) -> Adaptation | None:
         """What the manifest says of the hunk at `index`."""
@@ -55,12 +58,13 @@ class _Step(NamedTuple):
             placement.line,
             placement.offset,
             entry.reason if entry else "",
-            placement.detail,
+            _with_entry(placement, entry),
             f"{self.patch.source}:{line}" if self.patch.source else "",
             placement.candidates,
             hunk is not None and not hunk.removed,
             len(counted.added) if counted else 0,
             len(counted.removed) if counted else 0,
+            (self.file.old_path or "") if self.file.renames else "",
         )
 
     def all(self, outcome: Outcome, detail: str = "") -> list[HunkResult]:
@@ -78,6 +82,32 @@ class _Step(NamedTuple):
     @property
     def all_dropped(self) -> bool:
         return all(self.dropped(index) for index in range(len(self.ids)))
+
+    @property
+    def going(self) -> frozenset[str]:
+        """The paths that will be free once the whole patch is applied."""
+        return self.leaving - self.written
+
+    def in_the_way(self, path: str) -> Entry | None:
+        """The file that stands where one is to be written and will not have gone by then."""
+        entry = self.tree.entry(path)
+        emptied = entry is not None and entry.mode == DIRECTORY  # or it would be an obstacle
+        return None if emptied or path in self.going else entry
+
+    def put(self, path: str, entry: Entry) -> None:
+        self.tree.changes[path] = entry
+        self.written.add(path)
+
+    def take_away(self, path: str) -> None:
+        if path not in self.written:
+            self.tree.changes[path] = None
+
+
+def _with_entry(placement: Placement, entry: Adaptation | None) -> str:
+    """The detail, and where the entry stands that does not give the hunk a place."""
+    if not entry or not placement.outcome.failed:
+        return placement.detail
+    return f"{placement.detail}; mend its entry at {entry.source}"
 
 
 def apply_stack(
@@ -102,19 +132,38 @@ def _applied(
     overlay = Overlay(tree)
     hunks: list[HunkResult] = []
     failed: set[str] = set()
+    made: set[object] = set()
+    repeated: list[HunkId] = []
     for patch in stack.patches:
-        before = _before(patch, overlay)
-        for file in patch.files:
-            ids = hunk_ids(stack.name, patch, file)
-            step = _Step(patch, file, ids, adaptations, overlay, preimages, before)
-            hunks += _told(_apply_file(step), failed)
-    outcome = _stack_outcome(hunks)
+        for step in _steps(stack.name, patch, adaptations, overlay, preimages):
+            results = _apply_file(step)
+            repeated += _repeated(step.file, results, made)
+            hunks += _told(results, failed)
+    hunks = [_as_repeated(result) if result.id in repeated else result for result in hunks]
+    outcome = _stack_outcome([result for result in hunks if result.id not in repeated])
     if outcome is StackOutcome.CONFLICT and not adaptations and _may_be_there(hunks, stack, tree):
         hunks = [_as_already(result) for result in hunks]
         outcome = StackOutcome.ALREADY
     changes = overlay.changes if outcome is StackOutcome.APPLIED else {}
     kept = {path: entry for path, entry in changes.items() if entry != tree.entry(path)}
     return StackResult(stack.name, kept, tuple(hunks), outcome)
+
+
+def _repeated(file: FilePatch, results: list[HunkResult], made: set[object]) -> list[HunkId]:
+    """The hunks that an earlier patch of the stack holds too, and has made.
+
+    They stand on the target only since then, so that it does not hold the stack in part.
+    """
+    keys: list[object] = [(file.path, hunk.lines) for hunk in file.hunks]
+    keys = keys or [(file.path, file.header_digest)]
+    told = list(zip(keys, results, strict=False))  # a header that is left alone comes last
+    found = [result.id for key, result in told if result.outcome is Outcome.ALREADY and key in made]
+    made.update(key for key, result in told if result.outcome.placed)
+    return found
+
+
+def _as_repeated(result: HunkResult) -> HunkResult:
+    return result._replace(detail="an earlier patch of the stack has made it")
 
 
 def _told(results: list[HunkResult], failed: set[str]) -> list[HunkResult]:
@@ -129,11 +178,26 @@ def _told(results: list[HunkResult], failed: set[str]) -> list[HunkResult]:
     return out
 
 
-def _before(patch: Patch, overlay: Overlay) -> Tree:
-    """The tree as it stands now, kept only where the patch will ask for it."""
-    if any(file.renames for file in patch.files):
-        return Overlay(overlay.base, dict(overlay.changes))
-    return overlay
+def _steps(
+    stack: str,
+    patch: Patch,
+    adaptations: Adaptations,
+    overlay: Overlay,
+    preimages: Preimages | None = None,
+) -> Iterator[_Step]:
+    """A step for each file of a patch; what the patch takes away makes room for its other files."""
+    gone = (file.old_path for file in patch.files if file.deletes or file.moves)
+    leaving = frozenset(path for path in gone if path)
+    before = Overlay(overlay.base, dict(overlay.changes)) if _looks_back(patch) else overlay
+    written: set[str] = set()
+    for file in patch.files:
+        ids = hunk_ids(stack, patch, file)
+        yield _Step(patch, file, ids, adaptations, overlay, preimages, before, leaving, written)
+
+
+def _looks_back(patch: Patch) -> bool:
+    """True where a file of the patch is read as it was before the patch."""
+    return any(file.renames or file.deletes for file in patch.files)
 
 
 def _stack_outcome(hunks: list[HunkResult]) -> StackOutcome:
@@ -163,8 +227,8 @@ def _as_already(result: HunkResult) -> HunkResult:
 def _apply_file(step: _Step) -> list[HunkResult]:
     """Apply one file's patch to the overlay and tell each hunk's outcome."""
     if step.all_dropped:
-        return step.all(Outcome.DROPPED)
-    blocked = obstacle(step.file, step.tree)
+        return [*step.all(Outcome.DROPPED), *_header_alone(step)]
+    blocked = obstacle(step.file, step.tree, step.going)
     if blocked:
         return step.all(Outcome.CONFLICT, blocked)
     if step.file.creates:
@@ -174,13 +238,24 @@ def _apply_file(step: _Step) -> list[HunkResult]:
     return _modify(step)
 
 
+def _header_alone(step: _Step) -> list[HunkResult]:
+    """The new name or mode of a file whose hunks are all left out: nobody has dropped those."""
+    file = step.file
+    whole = file.creates or file.deletes
+    if whole or not file.hunks or (file.old_mode == file.new_mode and not file.renames):
+        return []
+    bare = file._replace(hunks=(), old_blob="", new_blob="")
+    ids = hunk_ids(step.ids[0].stack, step.patch, bare)
+    return _apply_file(step._replace(file=bare, ids=ids, adaptations={}))
+
+
 def _create(step: _Step) -> list[HunkResult]:
     file = step.file
     path = file.new_path or ""
     content = _content(file, b"")
-    there = step.tree.entry(path)
+    there = step.in_the_way(path)
     if there is None:
-        step.tree.changes[path] = Entry(file.new_mode or REGULAR, content)
+        step.put(path, Entry(file.new_mode or REGULAR, content))
         return [
             step.result(index, Placement(Outcome.EXACT, line=1), hunk)
             for index, hunk in enumerate(file.hunks or (None,))
@@ -203,7 +278,7 @@ def _content(file: FilePatch, before: bytes) -> bytes:
 def _delete(step: _Step) -> list[HunkResult]:
     file = step.file
     path = file.old_path or ""
-    there = step.tree.entry(path)
+    there = (step.before if path in step.written else step.tree).entry(path)
     if there is None:
         return step.all(Outcome.ALREADY, "the file is not there")
     if not same_kind(file.old_mode, there.mode):
@@ -212,7 +287,7 @@ def _delete(step: _Step) -> list[HunkResult]:
         return step.all(Outcome.CONFLICT, f"{path} has mode {there.mode}, not {file.old_mode}")
     whole = b"".join(hunk.before for hunk in file.hunks)
     if there.data == whole or (file.binary and _same_blob(file.old_blob, there.data)):
-        step.tree.changes[path] = None
+        step.take_away(path)
         return step.all(Outcome.EXACT)
     return step.all(Outcome.CONFLICT, f"{path} has other content than the patch deletes")
 
@@ -226,19 +301,19 @@ def _modify(step: _Step) -> list[HunkResult]:
         return _source_gone(step, old, new)
     if not same_kind(file.old_mode, entry.mode):
         return step.all(Outcome.CONFLICT, f"{old} is of another kind on the target")
-    if file.renames and step.tree.entry(new) is not None:
+    if file.renames and step.in_the_way(new) is not None:
         return _renamed_before(step, old, new, entry)
     data, results = _new_data(step, entry)
     if data is None:
         return results
-    if file.renames and not file.copy:
-        step.tree.changes[old] = None
-    step.tree.changes[new] = Entry(new_mode(file, entry), data)
+    if file.moves:
+        step.take_away(old)
+    step.put(new, Entry(new_mode(file, entry), data))
     return results
 
 
 def _source_gone(step: _Step, old: str, new: str) -> list[HunkResult]:
-    if step.file.renames and not step.file.copy:
+    if step.file.moves:
         there = step.tree.entry(new)
         if there is not None and _same_blob(step.file.new_blob, there.data):
             return step.all(Outcome.ALREADY, f"{new} is there with this content")
@@ -305,8 +380,9 @@ def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResu
     known = _same_blob(step.file.old_blob, entry.data)
     results: list[HunkResult] = []
     edits: list[Edit] = []
+    alike = Counter((hunk.lines, hunk.scope) for hunk in step.file.hunks)
     for index, hunk in enumerate(step.file.hunks):
-        found = _place_one(step, index, hunk, target, known)
+        found = _place_one(step, index, target, known, alike[hunk.lines, hunk.scope])
         results += found[0]
         edits += found[1]
     if any(result.outcome.failed for result in results):
@@ -337,8 +413,9 @@ def _merge_rest(
 
 
 def _place_one(
-    step: _Step, index: int, hunk: Hunk, target: Target, known: bool
+    step: _Step, index: int, target: Target, known: bool, alike: int
 ) -> tuple[list[HunkResult], list[Edit]]:
+    hunk = step.file.hunks[index]
     entry = step.adaptation(index)
     if isinstance(entry, Drop):
         return [step.result(index, Placement(Outcome.DROPPED), hunk)], []
@@ -347,7 +424,7 @@ def _place_one(
     if isinstance(entry, Reanchor):
         placement = place_at(hunk, target, entry.put)
     else:
-        placement = place(hunk, target, known)
+        placement = place(hunk, target, known, alike=alike)
     edits = [placement.edit] if placement.edit else []
     return [step.result(index, placement, hunk)], edits
 
@@ -391,10 +468,8 @@ def _contained(stack: Stack, tree: Tree) -> bool:
     """True where the whole stack can be taken off the tree again, last patch first."""
     overlay = Overlay(tree)
     for patch in reversed(stack.patches):
-        for file in reversed(patch.files):
-            back = reverse(file)
-            ids = hunk_ids("", patch, back)
-            results = _apply_file(_Step(patch, back, ids, {}, overlay, None, overlay))
-            if any(not result.outcome.placed for result in results):
+        back = patch._replace(files=tuple(map(reverse, reversed(patch.files))))
+        for step in _steps("", back, {}, overlay):
+            if any(not result.outcome.placed for result in _apply_file(step)):
                 return False
     return bool(stack.patches)

@@ -27,7 +27,7 @@ def _block(lines: list[bytes]) -> tuple[bytes, bool, int]:
     if kind not in (b"literal", b"delta") or not size.isdigit():
         raise BinaryError("neither literal nor delta data follow")
     if int(size) > MAX_SIZE:
-        raise BinaryError(f"{int(size)} bytes are over the limit of {MAX_SIZE}")
+        raise BinaryError(f"{int(size):,} bytes are over the limit of {MAX_SIZE:,}")
     packed = bytearray()
     used = 1
     while used < len(lines) and lines[used]:

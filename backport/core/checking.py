@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import combinations
 
+from backport.core.hazards import hazard
 from backport.core.outcomes import (
     CheckResult,
     Finding,
@@ -14,9 +16,8 @@ from backport.core.outcomes import (
     Status,
 )
 from backport.core.outlines import definitions, same_definitions
-from backport.core.paths import decode
 from backport.core.scopes import Scope, defined_twice, scopes
-from backport.core.trees import SYMLINK, Entry, Tree
+from backport.core.trees import DIRECTORY, Entry, Tree
 
 
 def check_content(
@@ -40,8 +41,9 @@ def check_content(
     for hunk in placed:
         by_path.setdefault(hunk.path, []).append(hunk)
     for path, entry in sorted(changes.items()):
-        findings += _sensitive(path, entry)
         before = base.entry(path)
+        danger = hazard(path, before, entry)
+        findings += [_finding(path, *danger)] if danger else []
         if entry is not None and before is not None:
             findings += _line_count(path, before, entry, by_path.get(path, []))
         if entry is not None:
@@ -55,7 +57,7 @@ def _finding(path: str, code: str, message: str, line: int = 0, symbol: str = ""
 
 
 def _line_count(path: str, before: Entry, after: Entry, mine: list[HunkResult]) -> list[Finding]:
-    if not any(hunk.added or hunk.removed for hunk in mine):
+    if not any(hunk.added or hunk.removed for hunk in mine) or _came_from_elsewhere(before, mine):
         return []
     expected = sum(hunk.added - hunk.removed for hunk in mine)
     found = _lines(after.data) - _lines(before.data)
@@ -64,26 +66,9 @@ def _line_count(path: str, before: Entry, after: Entry, mine: list[HunkResult]) 
     return [_finding(path, "line-count", f"grew by {found} lines, its hunks by {expected}")]
 
 
-def _sensitive(path: str, entry: Entry | None) -> list[Finding]:
-    """Changes that reach beyond the tree: a person has to say that they are wanted."""
-    name = path.rpartition("/")[2]
-    if name in (".gitattributes", ".gitmodules"):
-        return [_finding(path, "git-settings", "changes how git itself treats the tree")]
-    if path.startswith((".github/workflows/", ".github/actions/", ".buildkite/")):
-        return [_finding(path, "ci-settings", "changes what CI runs")]
-    if entry is not None and entry.mode == SYMLINK and _leaves(path, decode(entry.data)):
-        return [_finding(path, "link-outside", f"links out of the tree: {decode(entry.data)}")]
-    return []
-
-
-def _leaves(path: str, target: str) -> bool:
-    """True where a link at `path` points out of the tree."""
-    depth = path.count("/")
-    for part in target.split("/"):
-        depth += 0 if part in ("", ".") else -1 if part == ".." else 1
-        if depth < 0:
-            return True
-    return target.startswith("/")
+def _came_from_elsewhere(before: Entry, mine: list[HunkResult]) -> bool:
+    """True where the file's lines are not those that stood at its path."""
+    return before.mode == DIRECTORY or any(hunk.origin for hunk in mine)
 
 
 def _lines(data: bytes) -> int:
@@ -128,12 +113,18 @@ def _last_line(found: tuple[Scope, ...], name: str) -> int:
 
 
 def _legitimate(text: bytes, found: tuple[Scope, ...], name: str) -> bool:
-    """True where every definition but one is decorated (overload, setter) or indented otherwise."""
+    """True where the definitions do not replace each other unseen.
+
+    A decorated one (overload, setter) is handed to somebody, one that is indented
+    otherwise is a fallback, and of two in the arms of one `if`, `try` or `match`
+    only one runs.
+    """
     lines = text.split(b"\n")
-    plain: dict[int, int] = {}
+    plain: dict[int, list[Scope]] = {}
     for scope in found:
         if scope.name == name and scope.start == scope.line:
             line = lines[scope.line - 1]
-            indent = len(line) - len(line.lstrip())
-            plain[indent] = plain.get(indent, 0) + 1
-    return all(count <= 1 for count in plain.values())
+            plain.setdefault(len(line) - len(line.lstrip()), []).append(scope)
+    return all(
+        one.excludes(other) for alike in plain.values() for one, other in combinations(alike, 2)
+    )

@@ -18,6 +18,11 @@ def visible(text: str) -> str:
     return "".join(_shown(char) for char in text)
 
 
+def counted(number: int, word: str, words: str = "") -> str:
+    """The number with its word, `words` being what several are called."""
+    return f"{number} {word if number == 1 else words or f'{word}s'}"
+
+
 def _shown(char: str) -> str:
     if char == "\n" or unicodedata.category(char) not in _HIDDEN:
         return char

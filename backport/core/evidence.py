@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from functools import lru_cache
 
@@ -10,6 +11,8 @@ from backport.core.manifests import Evidence
 from backport.core.outlines import Outline
 from backport.core.paths import encode
 from backport.core.trees import DIRECTORY, Tree
+
+_WORD = rb"[\w\x80-\xff]"  # a letter outside of ASCII is more than one byte
 
 
 def stale(evidence: tuple[Evidence, ...], tree: Tree) -> list[str]:
@@ -27,14 +30,14 @@ def _problem(statement: Evidence, tree: Tree) -> str | None:
     if not statement.symbol and not statement.text:
         there = entry is not None
     elif entry is None or entry.mode == DIRECTORY:
-        return f"{statement}: the file is not there" if statement.present else None
+        return f"{statement}: the file is not there"  # proves nothing of what it would hold
     elif statement.symbol:
         found = _has(entry.data, statement.symbol)
         if found is None:
             return f"{statement}: the file does not parse as Python"
         there = found
     else:
-        there = encode(statement.text) in entry.data
+        there = _holds(entry.data, encode(statement.text))
     if there == statement.present:
         return None
     return f"{statement}: it is {'there' if there else 'not there'}"
@@ -48,6 +51,13 @@ def _has(text: bytes, symbol: str) -> bool | None:
         return True
     names = symbols(text)
     return None if names is None else symbol in names
+
+
+def _holds(data: bytes, text: bytes) -> bool:
+    """True where a line holds the text as whole words: `x = 1` does not stand in `max = 12`."""
+    before = b"(?<!%s)" % _WORD if re.match(_WORD, text[:1]) else b""
+    behind = b"(?!%s)" % _WORD if re.match(_WORD, text[-1:]) else b""
+    return re.search(before + re.escape(text) + behind, data) is not None
 
 
 @lru_cache(maxsize=256)

@@ -9,12 +9,15 @@ from backport.core.patches import Hunk
 from backport.core.paths import decode
 
 RANGE = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
+MAX_HUNKS = 2_000  # a file; each is looked for in the whole target
 _SIGNS = (b" ", b"+", b"-", b"\\")
 
 
 def read_hunks(cursor: Cursor, path: str) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
     while cursor.peek().startswith(b"@@ "):
+        if len(hunks) == MAX_HUNKS:
+            raise cursor.fail(f"{path} has more than {MAX_HUNKS:,} hunks; split the patch")
         hunks.append(_hunk(cursor, f"{path} hunk {len(hunks) + 1}"))
     if hunks:
         _refuse_more_lines(cursor, f"{path} hunk {len(hunks)}")

@@ -20,6 +20,7 @@ _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]*): ?(.*)$")
 _TAG = re.compile(r"\s*\[[^\]]*\bPATCH\b[^\]]*\]\s*", re.IGNORECASE)
 _ADDRESS = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*<([^<>]*)>\s*')
 _BARE_ADDRESS = re.compile(r"\s*(\S+@\S+)\s*(?:\((.*)\)\s*)?")
+MAX_HEADER = 16_384  # bytes; no mail program takes lines as long as that
 _KINDS = (
     (b"", "it is empty"),
     (b"\x1f\x8b", "it is gzip data; unpack it first"),
@@ -105,6 +106,9 @@ def _read_mail(data: bytes, first_line: int) -> _Mail:
             headers[last] += " " + decode(lines[at].strip())
         else:
             break
+        if len(headers[last]) > MAX_HEADER:
+            problem = f"the header {last!r} is longer than {MAX_HEADER:,} bytes"
+            raise PatchError(first_line + at, problem)
         at += 1
     if not headers or at >= len(lines) or lines[at].strip():
         return _Mail({}, data, first_line)

@@ -20,7 +20,7 @@ from backport.core.manifests import (
 )
 from backport.core.patches import FilePatch, HunkId
 from backport.core.stacks import Stack
-from backport.core.tables import Table, nearest, parse_toml
+from backport.core.tables import EnoughProblems, Table, nearest, parse_toml
 
 _BAD_REF = re.compile(r"[\x00-\x20~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock(/|$)|^[./-]|/\.|[./]$")
 VERBS = ("drop", "reanchor", "replace")
@@ -42,6 +42,19 @@ def read_manifest(
     table = Table(values, source)
     if not values and source.problems:
         return Manifest(name, "", "", ()), source.problems
+    try:
+        return _manifest(name, file, table, stacks, replacements), source.problems
+    except EnoughProblems:
+        return Manifest(name, "", "", ()), source.problems
+
+
+def _manifest(
+    name: str,
+    file: str,
+    table: Table,
+    stacks: Mapping[str, Stack],
+    replacements: Mapping[str, bytes],
+) -> Manifest:
     if table.number("schema") != 1:
         table.problem("schema", "must be 1")
     listed = _stacks(table, stacks)
@@ -58,7 +71,7 @@ def read_manifest(
     )
     reader.check(manifest)
     table.finish()
-    return manifest, source.problems
+    return manifest
 
 
 def _stacks(table: Table, known: Mapping[str, Stack]) -> tuple[str, ...]:
@@ -98,6 +111,7 @@ class _Entries:
         self.stacks = stacks
         self.files = files
         self.file = file
+        self.patches: set[str] = set()  # those that a replace entry names
         self.hunks = {
             str(hunk_id): (patch_file, index)
             for stack in stacks.values()
@@ -198,20 +212,28 @@ class _Entries:
         alike = [found for found in map(HunkId.parse, self.hunks) if _same(found, wanted)]
         if len(alike) == 1:
             return alike[0]
+        if wanted.stack in self.stacks and not self.stacks[wanted.stack].whole:
+            return None  # its damaged patch is told, and may hold the hunk
         entry.problem("hunk", f"there is no hunk {text}; {self._hint(wanted)}")
         return None
 
     def _hint(self, wanted: HunkId) -> str:
-        """The hunk at the same number of the same file, or whichever is spelt most like it."""
+        """What stands where the hunk was, or whichever is spelt most like it.
+
+        Another digest at the same place is another change, and no slip of the pen.
+        """
         place = str(wanted).rpartition("@")[0] + "@"
-        same = [key for key in self.hunks if key.startswith(place)]
+        same = next((key for key in self.hunks if key.startswith(place)), "")
+        if same:
+            return f"the lines at its place changed, they are {same} now: read them again"
         close = [key for key in self.hunks if key.startswith(f"{wanted.stack}/{wanted.patch}:")]
-        return nearest(str(wanted), same or close or [*self.hunks])
+        return nearest(str(wanted), close or [*self.hunks])
 
     def _patch(self, entry: Table, hunk: HunkId | None) -> tuple[str, tuple[FilePatch, ...]]:
         name = entry.text("patch")
         if not name:
             return "", ()
+        self.patches.add(name)
         if name not in self.files:
             hint = nearest(name, sorted(self.files))
             entry.problem("patch", f"there is no {name} beside the manifest; {hint}")
@@ -245,8 +267,7 @@ class _Entries:
                 self.table.source.problems.append(
                     f"{adaptation.source}: {adaptation.hunk.stack} is skipped, so this does nothing"
                 )
-        used = {entry.patch for entry in manifest.adaptations if isinstance(entry, Replace)}
-        for name in sorted(set(self.files) - used):
+        for name in sorted(set(self.files) - self.patches):
             folder = self.file.removesuffix(".toml")
             self.table.source.problems.append(f"{folder}/{name}: no replace entry uses it")
 

@@ -65,6 +65,15 @@ def _bullet(text: str) -> str:
     )
 
 
+def stack_of_message(message: str) -> str | None:
+    """The stack whose squashed commit has this message, or None where it is no such commit."""
+    import re
+
+    last = message.rstrip("\n").rpartition("\n\n")[2]
+    found = re.search(r"^Stack: (\S+)@[0-9a-f]+$", last, re.MULTILINE)
+    return found.group(1) if found else None
+
+
 def trailers(stack: Stack, committer: Identity) -> list[str]:
     """The provenance, one `Key: value` a line; nothing else may stand in the block."""
     up = stack.upstream
@@ -75,5 +84,22 @@ def trailers(stack: Stack, committer: Identity) -> list[str]:
         out.append(f"Backport-of: {up.repo}")
     out += [f"Upstream-commit: {commit}" for commit in up.commits]
     out.append(f"Stack: {stack.name}@{stack.digest}")
-    out.append(f"Signed-off-by: {committer.name} <{committer.email}>")
-    return out
+    me = f"{committer.name} <{committer.email}>"
+    if up.relation == "cherry-pick":
+        out += [line for line in credits_of(stack) if not line.endswith(f"-by: {me}")]
+    return [*out, f"Signed-off-by: {me}"]
+
+
+def credits_of(stack: Stack) -> list[str]:
+    """A line for each author and co-author of the patches, then one for each sign-off in them."""
+    import re
+
+    written: dict[str, None] = {}
+    signed: dict[str, None] = {}
+    for patch in stack.patches:
+        if patch.author.email:
+            written[f"{patch.author.name} <{patch.author.email}>"] = None
+        for key, who in re.findall(r"(?im)^(co-authored|signed-off)-by: *(.*\S)", patch.body):
+            (written if key.lower() == "co-authored" else signed)[who] = None
+    lines = [f"Co-authored-by: {who}" for who in written]
+    return [*lines, *(f"Signed-off-by: {who}" for who in signed)]

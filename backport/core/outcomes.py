@@ -114,8 +114,8 @@ class HunkResult(NamedTuple):
     `line` counts from 1 in the target's file before the patch (0: no place),
     `offset` is how far that is from where the patch puts it, `reason` is the
     manifest's, `detail` the tool's own explanation, `source` the hunk's place in
-    its patch file, `inserts` whether it only adds lines, and `added`/`removed` count
-    the lines that really changed.
+    its patch file, `inserts` whether it only adds lines, `added`/`removed` count the
+    lines that really changed, and `origin` is the file that was renamed or copied.
     """
 
     id: HunkId
@@ -130,6 +130,7 @@ class HunkResult(NamedTuple):
     inserts: bool = False
     added: int = 0
     removed: int = 0
+    origin: str = ""
     proposal: Proposal | None = None
 
 

@@ -23,6 +23,7 @@ _DEFINITION = re.compile(rb"\n([ \t]*+)(?=[acd])(?:async[ \t]+def|def|class)[ \t
 _ODD = re.compile(rb"[\r\f]|\n *+\t")
 _TRIPLE = re.compile(rb"\"\"\"|'''")
 _STRING = re.compile(rb"""\"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""")  # of one line
+_NO_CODE = re.compile(rb"#[^\n]*|%b" % _STRING.pattern)
 _CODE = re.compile(rb"(?:[^\"'#\n]|%b)*+" % _STRING.pattern)
 _GOES_ON = b",([{\\=+-*/%|&^<>.:"  # a line that ends so need not end its statement
 _BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
@@ -196,7 +197,22 @@ class Outline:
         inside = self._text[start:last]
         if inside[-1] in _GOES_ON and not self._in_string(last - 1):
             raise _Doubt
-        _be_closed(inside)
+        self._be_closed(start, last)
+
+    def _be_closed(self, start: int, end: int) -> None:
+        """Raise _Doubt where brackets may be open at `end`."""
+        if not _balanced(self._text[start:end]) and not _balanced(self._code(start, end)):
+            raise _Doubt
+
+    def _code(self, start: int, end: int) -> bytes:
+        """The text without its strings and comments."""
+        pieces = []
+        for opening, closing in self._strings:
+            if start <= opening < end:
+                pieces.append(self._text[start:opening])
+                start = closing
+        pieces.append(self._text[start:end])
+        return _NO_CODE.sub(b"", b"".join(pieces))
 
     # ---------------------------------------------------------------- decorators
 
@@ -223,7 +239,7 @@ class Outline:
             below = self._dedent(below + len(sign), found.indent)
         if below != found.at:
             raise _Doubt
-        _be_closed(self._text[at:below])
+        self._be_closed(at, below)
         return at
 
 
@@ -233,10 +249,8 @@ def _dedent(indent: int) -> re.Pattern[bytes]:
     return re.compile(rb"\n {0,%d}+[^\s#)\]}]" % indent)
 
 
-def _be_closed(text: bytes) -> None:
-    """Raise _Doubt where brackets may be open at the end of the text."""
-    if any(text.count(left) != text.count(right) for left, right in _BRACKETS):
-        raise _Doubt
+def _balanced(text: bytes) -> bool:
+    return all(text.count(left) == text.count(right) for left, right in _BRACKETS)
 
 
 def _find(text: bytes, what: bytes, start: int) -> int:

@@ -13,7 +13,8 @@ from backport.core.binary import BinaryError, read_binary
 from backport.core.cursors import Cursor, PatchError, split_lines
 from backport.core.hunk_parsing import RANGE, read_hunks
 from backport.core.patches import Binary, FilePatch
-from backport.core.paths import decode, unquote, unsafe
+from backport.core.paths import decode, parents, unquote, unsafe
+from backport.core.trees import SYMLINK
 
 _PREFIX = re.compile(r"([abciow12])/(?=.)", re.DOTALL)
 _INDEX = re.compile(rb"index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
@@ -30,11 +31,7 @@ def parse_diff(data: bytes, first_line: int = 1) -> tuple[FilePatch, ...]:
     files = []
     while not cursor.ended:
         line = cursor.peek()
-        if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@ ")):
-            raise cursor.fail(
-                "this is the combined diff of a merge, which cannot be applied; "
-                "export the merge with `git show -m --first-parent`"
-            )
+        _refuse_combined(cursor)
         if line.startswith(b"diff --git "):
             files.append(_git_file(cursor))
         elif line.startswith(b"--- ") and cursor.peek(1).startswith(b"+++ "):
@@ -43,7 +40,26 @@ def parse_diff(data: bytes, first_line: int = 1) -> tuple[FilePatch, ...]:
             raise cursor.fail("a hunk without a file header above it")
         else:
             cursor.at += 1
+    _refuse_below_own_link(files)
     return tuple(files)
+
+
+def _refuse_below_own_link(files: list[FilePatch]) -> None:
+    """A patch that makes a link and writes below it would write wherever the link leads."""
+    links = {file.new_path for file in files if file.new_mode == SYMLINK}
+    for file in files if links else ():
+        for above in parents(file.new_path or ""):
+            if above in links:
+                problem = f"it lies below {above!r}, which the patch makes a symbolic link"
+                raise PatchError(file.at, f"unsafe path {file.new_path!r}: {problem}")
+
+
+def _refuse_combined(cursor: Cursor) -> None:
+    if cursor.peek().startswith((b"diff --cc ", b"diff --combined ", b"@@@ ")):
+        raise cursor.fail(
+            "this is the combined diff of a merge, which cannot be applied; "
+            "export the merge with `git show -m --first-parent`"
+        )
 
 
 # ---------------------------------------------------------------- file headers
@@ -76,6 +92,7 @@ def _git_file(cursor: Cursor) -> FilePatch:
 
 
 def _finish(patch: FilePatch, cursor: Cursor) -> FilePatch:
+    _refuse_combined(cursor)
     patch = patch._replace(hunks=read_hunks(cursor, patch.path))
     changed = patch.hunks or patch.renames or patch.creates or patch.deletes
     if not changed and patch.old_mode == patch.new_mode:

@@ -153,6 +153,11 @@ class FilePatch(_FilePatch):
         return None not in (self.old_path, self.new_path) and self.old_path != self.new_path
 
     @property
+    def moves(self) -> bool:
+        """True for a rename, which takes the old file away."""
+        return self.renames and not self.copy
+
+    @property
     def header_digest(self) -> str:
         """Eight hex digits over what the header itself changes (names, modes, binary data)."""
         binary = self.binary.data if self.binary else b""

@@ -84,26 +84,35 @@ def unsafe(path: str) -> str | None:
     """
     if not path:
         return "it is empty"
-    if path.startswith("/") or re.match(r"[A-Za-z]:[\\/]", path):
+    if path.startswith(("/", "\\")) or re.match(r"[A-Za-z]:[\\/]", path):
         return "it is absolute"
     if "\0" in path:
         return "it holds a NUL byte"
     for part in path.split("/"):
         if part in ("", ".", ".."):
             return f"it has the component {part!r}"
-        if _means_git_folder(part):
+        if ".." in part.split("\\"):
+            return f"the component {part!r} leads upwards on Windows"
+        if means_git_folder(part):
             return f"the component {part!r} names git's own folder"
     return None
 
 
 @lru_cache(maxsize=4096)  # the paths of one stack share their folders
-def _means_git_folder(part: str) -> bool:
+def means_git_folder(part: str) -> bool:
     """True for `.git` and the names that some file system takes for it."""
-    if not part.isascii():
-        part = "".join(sign for sign in part if sign not in _IGNORED_BY_HFS)
-    names = part.lower().split("\\")  # a separator on Windows
-    # NTFS ignores streams, trailing dots and spaces
-    return any(name.split(":", 1)[0].rstrip(" .") in (".git", "git~1") for name in names)
+    return any(alike(name) in (".git", "git~1") for name in part.split("\\"))
+
+
+def alike(name: str) -> str:
+    """The name as the least particular file system compares it: every spelling comes to one.
+
+    Case does not count, HFS+ ignores some characters, and NTFS streams, trailing
+    dots and spaces.
+    """
+    if not name.isascii():
+        name = "".join(sign for sign in name if sign not in _IGNORED_BY_HFS)
+    return name.lower().split(":", 1)[0].rstrip(" .")
 
 
 def parents(path: str) -> list[str]:

@@ -6,7 +6,8 @@
 3. Its result stands there already.
 
 Two places that fit are ambiguous and are both named, and so is one that fits
-while another has the result already. A scope that cannot be told, since the
+while another has the result already, and a result that stands more often than
+the patch makes it. A scope that cannot be told, since the
 target does not parse, is a conflict. There is no fuzz and no white-space
 blindness.
 """
@@ -23,14 +24,30 @@ from backport.core.tables import nearest
 from backport.core.texts import Edit, Placement, Target, split_keeping_ends
 
 MAX_CANDIDATES = 64
+MAX_PLACES = 1_000  # where lines stand more often, no scope is asked which of them is meant
 
 
-def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = None) -> Placement:
+class _TooMany(Exception):
+    """Lines stand at too many places for one of them to be theirs."""
+
+
+def place(
+    hunk: Hunk, target: Target, known: bool = False, within: str | None = None, alike: int = 1
+) -> Placement:
     """Where `hunk` goes in `target`.
 
     `known` says that the text is the very one the patch was made on; `within`
-    is the qualified name of the only scope to look in, as a manifest gives it.
+    is the qualified name of the only scope to look in, as a manifest gives it;
+    `alike` how often the patch makes this very change in the file.
     """
+    try:
+        return _place(hunk, target, known, within, alike)
+    except _TooMany:
+        detail = f"its lines stand at more than {MAX_PLACES:,} places"
+        return Placement(Outcome.AMBIGUOUS, detail=detail)
+
+
+def _place(hunk: Hunk, target: Target, known: bool, within: str | None, alike: int) -> Placement:
     if known:
         start = target.stands_once_at(hunk.before, first_line(hunk))
         if start is None:
@@ -46,7 +63,7 @@ def place(hunk: Hunk, target: Target, known: bool = False, within: str | None = 
     inside = [spot for spot in spots if _lies_in(scope, hunk, target, spot, result=False)]
     if inside:
         return _choose(hunk, target, inside, scope)
-    return _already(hunk, target, scope) or _conflict(hunk, target, scope, spots)
+    return _already(hunk, target, scope, alike) or _conflict(hunk, target, scope, spots)
 
 
 def first_line(hunk: Hunk) -> int:
@@ -73,6 +90,8 @@ def _spots(hunk: Hunk, block: bytes, target: Target) -> list[int]:
     found: list[int] = []
     at = text.find(block)
     while at != -1:
+        if len(found) > MAX_PLACES:
+            raise _TooMany
         line_start = at == 0 or text[at - 1] == 10
         fits_start = bool(hunk.leading) or at == 0
         fits_end = bool(hunk.trailing) or at + len(block) == len(text)
@@ -181,19 +200,26 @@ def _result_spots(hunk: Hunk, target: Target, scope: str | None) -> list[int]:
     return [spot for spot in spots if _lies_in(scope, hunk, target, spot, result=True)]
 
 
-def _already(hunk: Hunk, target: Target, scope: str | None) -> Placement | None:
+def _already(hunk: Hunk, target: Target, scope: str | None, alike: int) -> Placement | None:
+    """The place where the hunk's result stands, or None; too many of them prove nothing.
+
+    A look-alike may have the result while the true place has something else.
+    """
     lines = [_change_line(hunk, target, spot) for spot in _result_spots(hunk, target, scope)]
     if not lines:
         return None
+    candidates = tuple(lines[:MAX_CANDIDATES]) if len(lines) > 1 else ()
+    if len(lines) > alike:
+        return Placement(
+            Outcome.AMBIGUOUS,
+            detail=f"its result stands at lines {listed(lines)}, and its own place cannot be told; "
+            "name the scope in the manifest",
+            candidates=candidates,
+        )
     expected = hunk.new_start + len(hunk.leading)
     line = min(lines, key=lambda found: abs(found - expected))
-    return Placement(
-        Outcome.ALREADY,
-        line=line,
-        offset=line - expected,
-        detail=f"its result stands at line {line}",
-        candidates=tuple(lines[:MAX_CANDIDATES]) if len(lines) > 1 else (),
-    )
+    detail = f"its result stands at line {line}"
+    return Placement(Outcome.ALREADY, None, line, line - expected, detail, candidates)
 
 
 def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:

@@ -38,6 +38,19 @@ class HunkText(NamedTuple):
     found: tuple[str, ...] = ()
 
 
+class Offer(NamedTuple):
+    """What people decided about a hunk for another target, to be read and taken by hand.
+
+    `match` says how much of this target's text is what it was decided about, `lines`
+    are the manifest's entry and `diff` the text that a `replace` puts there.
+    """
+
+    made: str
+    match: str
+    lines: tuple[str, ...]
+    diff: str = ""
+
+
 class StackHead(NamedTuple):
     """What a stack is, for a reader of the report who has no library at hand."""
 
@@ -65,6 +78,7 @@ class TargetReport(NamedTuple):
     repository: str = ""
     did: str = ""  # what was done to the branch, in words
     texts: Mapping[str, HunkText] = MappingProxyType({})  # by hunk id
+    offers: Mapping[str, tuple[Offer, ...]] = MappingProxyType({})  # by hunk id
 
     @property
     def verdict(self) -> Verdict:

@@ -18,11 +18,16 @@ from backport.core.patches import MODULE_SCOPE
 _LONE_CR = re.compile(rb"\r(?!\n)")
 
 
+Arms = tuple[tuple[int, int], ...]
+
+
 class Scope(NamedTuple):
     """One class or function; lines count from 1, `start` includes its decorators.
 
     `first` is where its block begins, a docstring included, and `body` what
     follows the docstring; both are 0 where that shares a line with the header.
+    `arms` names the branches that it stands in: the line of each `if`, `try` or
+    `match` around it, and which of its alternatives.
     """
 
     name: str
@@ -31,6 +36,12 @@ class Scope(NamedTuple):
     first: int
     body: int
     end: int
+    arms: Arms = ()
+
+    def excludes(self, other: Scope) -> bool:
+        """True where only one of both can be run: they stand in two arms of one statement."""
+        mine = dict(self.arms)
+        return any(mine.get(line, arm) != arm for line, arm in other.arms)
 
 
 @lru_cache(maxsize=64)
@@ -68,16 +79,41 @@ class _Lines:
         return not self._lines[node.lineno - 1][: node.col_offset].strip()
 
 
-def _collect(node: ast.AST, prefix: str, lines: _Lines, found: list[Scope]) -> None:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            name = f"{prefix}{child.name}"
-            end = child.end_lineno or child.lineno
-            places = (_start(child), child.lineno, *_block(child, lines), end)
-            found.append(Scope(name, *(lines.number(line) if line else 0 for line in places)))
-            _collect(child, f"{name}.", lines, found)
-        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-            _collect(child, prefix, lines, found)
+def _collect(
+    node: ast.AST, prefix: str, lines: _Lines, found: list[Scope], arms: Arms = ()
+) -> None:
+    for field, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else ():  # statements stand in lists only
+            inner = (*arms, *_arm(node, field, child))
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                name = f"{prefix}{child.name}"
+                found.append(_scope(name, child, lines, inner))
+                _collect(child, f"{name}.", lines, found, inner)
+            elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                _collect(child, prefix, lines, found, inner)
+
+
+def _scope(
+    name: str,
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+    lines: _Lines,
+    arms: Arms,
+) -> Scope:
+    first, body = _block(node, lines)
+    places = (_start(node), node.lineno, first, body, node.end_lineno or node.lineno)
+    start, line, first, body, end = (lines.number(line) if line else 0 for line in places)
+    return Scope(name, start, line, first, body, end, arms)
+
+
+def _arm(node: ast.AST, field: str, child: ast.AST) -> Arms:
+    """Which alternative of `node` the child stands in: nothing where it always runs."""
+    if isinstance(node, ast.If):
+        return ((node.lineno, int(field == "orelse")),)
+    if isinstance(node, ast.Try | ast.TryStar) and field != "finalbody":
+        return ((node.lineno, child.lineno if isinstance(child, ast.ExceptHandler) else 0),)
+    if isinstance(child, ast.match_case) and isinstance(node, ast.Match):
+        return ((node.lineno, child.pattern.lineno),)
+    return ()
 
 
 def _start(node: ast.stmt) -> int:

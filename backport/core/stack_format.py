@@ -11,7 +11,7 @@ from backport.core.patches import Patch
 from backport.core.paths import decode
 from backport.core.rendering import render_patch
 from backport.core.stacks import KINDS, RELATIONS, STATES, Stack, Upstream, stack_digest
-from backport.core.tables import Table, nearest, parse_toml
+from backport.core.tables import MAX_PROBLEMS, EnoughProblems, Table, nearest, parse_toml
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 SUFFIX = ".patch"
@@ -32,17 +32,23 @@ def read_stack(name: str, folder: str, files: Mapping[str, bytes]) -> tuple[Stac
     if "stack.toml" not in files:
         problems.append(f"{folder}/stack.toml: is missing")
     table = Table(values, source)
+    told = len(problems)
     patches, texts = _patches(folder, files, problems)
+    whole = len(problems) == told
     known = not problems or bool(values)
-    stack = _stack(name, table, patches, stack_digest(texts)) if known else nothing(name)
-    if known:
-        table.finish()
-    return stack, problems
+    stack = nothing(name)
+    try:
+        if known:
+            stack = _stack(name, table, patches, stack_digest(texts))
+            table.finish()
+    except EnoughProblems:
+        whole = False
+    return stack._replace(patches=patches, whole=whole), problems
 
 
 def nothing(name: str) -> Stack:
     """The stack of that name as far as it is known where its folder cannot be read."""
-    return Stack(name, "", "upstream", "", "", ())
+    return Stack(name, "", "upstream", "", "", (), whole=False)
 
 
 def _stack(name: str, table: Table, patches: tuple[Patch, ...], digest: str) -> Stack:
@@ -74,6 +80,7 @@ def _upstream(table: Table) -> Upstream:
         table.text("state", default="open", choices=STATES),
         table.text("relation", default="rewrite", choices=RELATIONS),
         table.texts("commits"),
+        table.text("source", default=""),
     )
     for commit in upstream.commits:
         if not re.fullmatch(r"[0-9a-f]{7,64}", commit):
@@ -124,6 +131,8 @@ def _patches(
 def _series(folder: str, text: str, there: list[str], problems: list[str]) -> list[str]:
     listed: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
+        if len(problems) > MAX_PROBLEMS:
+            break
         name = line.partition("#")[0].strip().removesuffix(SUFFIX)
         if not name:
             continue

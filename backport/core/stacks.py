@@ -15,7 +15,7 @@ class Upstream(NamedTuple):
     """The change that a stack carries: repository, pull request, its state and commits.
 
     `relation` says whether the patches came from those commits (cherry-pick) or
-    were written here from the description (rewrite).
+    were written here from the description (rewrite); `source` is what was imported.
     """
 
     repo: str = ""
@@ -23,13 +23,15 @@ class Upstream(NamedTuple):
     state: str = "open"
     relation: str = "rewrite"
     commits: tuple[str, ...] = ()
+    source: str = ""
 
 
 class Stack(NamedTuple):
     """One change as the library keeps it.
 
     `home` is the release its patches were written on, `after` names the stacks
-    that must come before it in a manifest.
+    that must come before it in a manifest. It is `whole` where every patch could
+    be read; of any other nobody can say which hunks it lacks.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Stack(NamedTuple):
     after: tuple[str, ...] = ()
     retire: str = ""
     digest: str = ""
+    whole: bool = True
 
     def hunks(self) -> list[tuple[HunkId, Patch, FilePatch, int]]:
         """Every hunk with its id, patch, file and index in the file (-1: the header itself)."""

@@ -11,6 +11,14 @@ import tomllib
 from collections.abc import Sequence
 from typing import Any
 
+MAX_PROBLEMS = 50  # of one file; by then somebody has to look at it
+MAX_LINE = 10_000  # letters
+MAX_ENTRIES = 1_000  # of one kind in one file
+
+
+class EnoughProblems(Exception):
+    """A file holds so many problems that reading on would tell nothing more."""
+
 
 class Source:
     """A TOML file's name and text, and the problems found in it so far."""
@@ -50,7 +58,10 @@ class Source:
         return 0
 
     def report(self, keys: Sequence[str | int], problem: str) -> None:
-        """Note a problem of the value at `keys`."""
+        """Note a problem of the value at `keys`; raises EnoughProblems where they are too many."""
+        if len(self.problems) >= MAX_PROBLEMS:
+            self.problems.append(f"{self.name}: has more problems; mend these first")
+            raise EnoughProblems
         line = self.line_of(keys)
         where = f"{self.name}:{line}" if line else self.name
         shown = key_text(keys)
@@ -78,6 +89,11 @@ def nearest(word: str, known: Sequence[str]) -> str:
 def parse_toml(name: str, text: str) -> tuple[dict[str, Any], Source]:
     """The table in `text`, and its source with a problem noted where it is not TOML."""
     source = Source(name, text)
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MAX_LINE:  # what a key of a thousand parts costs grows with their square
+            problem = f"a line of {len(line):,} letters is over the limit of {MAX_LINE:,}"
+            source.problems.append(f"{name}:{number}: {problem}")
+            return {}, source
     try:
         return tomllib.loads(text), source
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -136,6 +152,9 @@ class Table:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             self.problem(key, "must be a list of strings")
             return ()
+        if len(value) > MAX_ENTRIES:
+            self.problem(key, f"has {len(value):,} entries, over the limit of {MAX_ENTRIES:,}")
+            return ()
         return tuple(value)
 
     def table(self, key: str) -> Table:
@@ -151,6 +170,9 @@ class Table:
             return []
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             self.problem(key, f"must be written as [[{key}]] tables")
+            return []
+        if len(value) > MAX_ENTRIES:
+            self.problem(key, f"has {len(value):,} entries, over the limit of {MAX_ENTRIES:,}")
             return []
         return [
             Table(item, self.source, (*self.keys, key, index)) for index, item in enumerate(value)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
 from backport.core.trees import Entry, Overlay, Tree
-from backport.parity.values import HARDWARE, Measurement, ParityResult
+from backport.parity.values import HARDWARE, Carried, Measurement, ParityResult
 
 if TYPE_CHECKING:
     from backport.core.stacks import Stack
@@ -39,12 +39,14 @@ def run_parity(
 ) -> ParityResult:
     """Every measurement of the stacks' cases on `base` with `changes` on top.
 
-    With `boot`, the whole tree is also imported as a simulated ROCm machine.
+    With `boot`, the whole tree is also booted as a simulated ROCm machine: its layers
+    run there, and the tests that the stacks carry.
     """
     problem = torch_problem(device) if stacks else "no stack is applied here"
     if problem:
         return ParityResult(device=device, problem=problem)
     from backport.parity.cases import CASES
+    from backport.parity.intree.carried import not_asked
     from backport.parity.intree.extract import Source
     from backport.parity.running import one_thread, run_stack
     from backport.parity.values import World
@@ -59,11 +61,14 @@ def run_parity(
     world = World(pristine, patched, version, "cpu" if device == "cpu" else "cuda")
     with one_thread():
         found = [m for stack in stacks for m in run_stack(stack, world, CASES)]
+    carried = not_asked(stacks, "not asked for (--boot)")
     if boot:
         from backport.parity.intree.boot import boot_tree
 
-        found += boot_tree(base, changes)
-    return ParityResult(tuple(found), version, device, time.perf_counter() - start)
+        whole, carried = boot_tree(base, changes, stacks, version)
+        found += whole
+    seconds = time.perf_counter() - start
+    return ParityResult(tuple(found), version, device, seconds, carried=carried)
 
 
 def torch_problem(device: str) -> str:
@@ -80,7 +85,9 @@ def torch_problem(device: str) -> str:
 
 def as_check(result: ParityResult) -> CheckResult:
     """The result as one check; its note always says what did not run."""
-    findings = tuple(_finding(m) for m in result.failed)
+    findings = tuple(_finding(m) for m in result.failed) + tuple(
+        _carried_finding(c) for c in result.carried if c.status is Status.FAILED
+    )
     reasons = dict.fromkeys(f"{m.stack}: {m.case}: {m.note}" for m in result.not_run)
     ran = sum(m.status is not Status.NOT_RUN for m in result.measurements)
     launches = sum(m.launches for m in result.measurements)
@@ -99,6 +106,14 @@ def _finding(measured: Measurement) -> Finding:
     return Finding(
         f"patches/{measured.stack}", 0, 0, Severity.ERROR, "parity", message, symbol,
         "look at the patch that this candidate runs through",
+    )  # fmt: skip
+
+
+def _carried_finding(carried: Carried) -> Finding:
+    message = "; ".join(filter(None, (carried.problem, *carried.failed)))
+    return Finding(
+        f"patches/{carried.stack}", 0, 0, Severity.ERROR, "parity", f"{carried.path}: {message}",
+        carried.path, "look at the patch that carries this test",
     )  # fmt: skip
 
 

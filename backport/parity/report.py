@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
 from backport.core.outcomes import Status
 from backport.parity import describe
-from backport.parity.values import Figure, Measurement, ParityResult
+from backport.parity.values import Carried, Figure, Measurement, ParityResult
 
 MARK = {Status.PASSED: "passed", Status.FAILED: "FAILED", Status.NOT_RUN: "not run"}
 
@@ -22,6 +23,7 @@ def as_lines(target: str, result: ParityResult, verbose: bool = False) -> Iterat
         yield f"  not run: {result.problem}"
     for (stack, case), measured in groupby(result.measurements, lambda m: (m.stack, m.case)):
         yield from _case(stack, case, list(measured), verbose)
+    yield from _carried(result.carried)
     yield f"  not run: {result.hardware}"
 
 
@@ -41,6 +43,26 @@ def _case(stack: str, case: str, measured: list[Measurement], verbose: bool) -> 
             yield f"    {MARK[m.status]}: {name + ': ' if name else ''}{describe(m)}"
         elif verbose:
             yield f"    {_detail(m)}"
+
+
+def _carried(carried: Iterable[Carried]) -> Iterator[str]:
+    """A line of counts per stack, then what failed and why the rest did not run."""
+    for stack, group in groupby(carried, lambda c: c.stack):
+        files = list(group)
+        total = sum(c.collected for c in files)
+        counts = (
+            f"{sum(c.passed for c in files)} passed",
+            f"{sum(len(c.failed) for c in files)} failed",
+            f"{sum(len(c.not_run) for c in files)} not run",
+        )
+        yield f"  {stack}: {len(files)} carried test files"
+        if not all(c.unavailable for c in files):
+            yield f"    {total} tests collected: {', '.join(counts)}"
+        for c in files:
+            yield from (f"    FAILED: {c.path}: {what}" for what in (c.problem, *c.failed) if what)
+        reasons = Counter(r for c in files for r in (*c.not_run, c.unavailable) if r)
+        for reason, times in reasons.items():
+            yield f"    not run: {times} {'time' if times == 1 else 'times'}: {reason}"
 
 
 def _is_decline(measured: Measurement) -> bool:
@@ -83,6 +105,22 @@ def as_content(target: str, result: ParityResult) -> dict[str, Any]:
         "problem": result.problem or None,
         "hardware": {"status": str(Status.NOT_RUN), "note": result.hardware},
         "measurements": [_measurement(m) for m in result.measurements],
+        "carried": [_carried_file(c) for c in result.carried],
+    }
+
+
+def _carried_file(carried: Carried) -> dict[str, Any]:
+    return {
+        "stack": carried.stack,
+        "path": carried.path,
+        "status": str(carried.status),
+        "collected": carried.collected,
+        "passed": carried.passed,
+        "failed": list(carried.failed),
+        "not_run": dict(Counter(carried.not_run)),
+        "problem": carried.problem or None,
+        "own_conftest": carried.conftest,
+        "unavailable": carried.unavailable or None,
     }
 
 

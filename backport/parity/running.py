@@ -83,6 +83,12 @@ def run_case(
     return out
 
 
+def run_kernels_of(case: AnyCase, world: World) -> list[Measurement]:
+    """The kernels' candidates and declines alone, on the world's device."""
+    with torch.inference_mode():
+        return [*_candidates("kernels", case, world, ()), *_declines("kernels", case, world)]
+
+
 def _candidates(
     stack: str, case: Case[I], world: World, found: Sequence[Binding[I]]
 ) -> Iterator[Measurement]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from backport.core.outcomes import Status
 
@@ -175,9 +175,38 @@ class Measurement:
     note: str = ""
 
 
+class Carried(NamedTuple):
+    """One test file that a stack carries into the tree, as pytest found it there.
+
+    `failed` names tests with their errors; `not_run` has a reason per test (or one for
+    a file that is skipped as a whole); `problem` is an error of the collection.
+    `unavailable` says why the file was not even collected.
+    """
+
+    stack: str
+    path: str
+    collected: int = 0
+    passed: int = 0
+    failed: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
+    problem: str = ""
+    conftest: bool = False
+    unavailable: str = ""
+
+    @property
+    def status(self) -> Status:
+        """Passed only if something ran; a file that needs a GPU throughout has not run."""
+        if self.failed or self.problem:
+            return Status.FAILED
+        return Status.PASSED if self.passed else Status.NOT_RUN
+
+
 @dataclass(frozen=True, slots=True)
 class ParityResult:
-    """All that was measured of one tree; `problem` says why nothing could be."""
+    """All that was measured of one tree; `problem` says why nothing could be.
+
+    Carried tests decide by failing only: what of them needs a GPU belongs to the hardware part.
+    """
 
     measurements: tuple[Measurement, ...] = ()
     aiter: str = ""
@@ -185,6 +214,7 @@ class ParityResult:
     seconds: float = 0.0
     problem: str = ""
     hardware: str = HARDWARE
+    carried: tuple[Carried, ...] = ()
 
     @property
     def failed(self) -> tuple[Measurement, ...]:
@@ -197,7 +227,7 @@ class ParityResult:
     @property
     def status(self) -> Status:
         """Failed before not run before passed; an empty result has not run."""
-        if self.failed:
+        if self.failed or any(c.status is Status.FAILED for c in self.carried):
             return Status.FAILED
         if self.problem or self.not_run or not self.measurements:
             return Status.NOT_RUN

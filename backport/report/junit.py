@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from backport.core.display import visible
+from backport.core.display import counted, visible
 from backport.core.outcomes import CheckResult, HunkResult, Severity, StackOutcome, Status
 from backport.core.reports import Report, StackReport, TargetReport
 from backport.report.plain import check_line, finding_line, hunk_line, stack_line
@@ -70,7 +70,8 @@ def _stack_cases(target: TargetReport, entry: StackReport, found: list[Problem])
         wrong = [p for p in found if p.patch == patch and p.severity is Severity.ERROR]
         if wrong:
             text = "\n\n".join(_told(problem) for problem in wrong)
-            message = f"{len(wrong)} of {len(hunks)} hunks: {wrong[0].place}: {wrong[0].message}"
+            share = f"{len(wrong)} of {counted(len(hunks), 'hunk')}"
+            message = f"{share}: {wrong[0].place}: {wrong[0].message}"
             yield _Case(group, patch, file, "failure", message, text, out)
         elif result.outcome is StackOutcome.ALREADY:
             yield _Case(group, patch, file, "skipped", "stands on the target already", "", out)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from backport import __version__
 from backport.core.outcomes import CheckResult, Finding, HunkResult
-from backport.core.reports import HunkText, Report, StackReport, TargetReport
+from backport.core.reports import HunkText, Offer, Report, StackReport, TargetReport
 
 
 def as_json(report: Report) -> str:
@@ -27,6 +27,12 @@ def report_values(report: Report) -> dict[str, Any]:
     }
 
 
+def problems_json(exit_code: int, problems: Sequence[str]) -> str:
+    """What stands in a report's place where a run ended before there was one."""
+    values = {**report_values(Report()), "exit_code": exit_code, "problems": list(problems)}
+    return json.dumps(values, indent=1) + "\n"
+
+
 def target_values(target: TargetReport) -> dict[str, Any]:
     """One target as JSON values."""
     return {
@@ -35,7 +41,7 @@ def target_values(target: TargetReport) -> dict[str, Any]:
         "branch": target.branch,
         "verdict": str(target.verdict),
         "tree": target.tree,
-        "stacks": [_stack(stack, target.texts) for stack in target.stacks],
+        "stacks": [_stack(stack, target) for stack in target.stacks],
         "checks": [check_json(check) for check in target.checks],
         "repository": target.repository,
         "did": target.did or None,
@@ -47,16 +53,30 @@ def _filled(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value or None for key, value in values.items()}
 
 
-def _stack(stack: StackReport, texts: Mapping[str, HunkText]) -> dict[str, Any]:
+def _stack(stack: StackReport, target: TargetReport) -> dict[str, Any]:
     return {
         "name": stack.result.stack,
         "outcome": str(stack.result.outcome),
         "commit": stack.commit,
         "reason": stack.result.reason or None,
         "hunks": [
-            {**hunk_json(hunk), **_text(texts.get(str(hunk.id)))} for hunk in stack.result.hunks
+            {
+                **hunk_json(hunk),
+                **_text(target.texts.get(str(hunk.id))),
+                **_offers(target.offers.get(str(hunk.id), ())),
+            }
+            for hunk in stack.result.hunks
         ],
     }
+
+
+def _offers(offers: Sequence[Offer]) -> dict[str, Any]:
+    return {"offers": [offer_json(offer) for offer in offers]} if offers else {}
+
+
+def offer_json(offer: Offer) -> dict[str, Any]:
+    """What was decided about the same change on another target."""
+    return {**offer._asdict(), "lines": list(offer.lines), "diff": offer.diff or None}
 
 
 def _text(text: HunkText | None) -> dict[str, Any]:

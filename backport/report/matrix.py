@@ -41,16 +41,25 @@ def matrix_text(stacks: Sequence[str], reports: Sequence[TargetReport]) -> str:
         "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
         for row in zip(*columns, strict=True)
     ]
-    verdicts = [f"{report.target}: {report.error or report.verdict}" for report in reports]
+    verdicts = [f"{report.target}: {_verdict(report)}" for report in reports]
     return "\n".join([*rows, "", *verdicts, *_reasons(reports)]) + "\n"
 
 
+def _verdict(report: TargetReport) -> str:
+    return report.error or f"{report.verdict}, branch {report.branch}"
+
+
 def _reasons(reports: Sequence[TargetReport]) -> list[str]:
+    """Why stacks are skipped, each reason once with all the targets that give it."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for report in reports:
+        for entry in report.stacks:
+            if entry.result.outcome is StackOutcome.SKIPPED:
+                reason = (entry.result.stack, entry.result.reason)
+                where.setdefault(reason, []).append(report.target)
     lines = [
-        f"{report.target}: {entry.result.stack} skipped: {entry.result.reason}"
-        for report in reports
-        for entry in report.stacks
-        if entry.result.outcome is StackOutcome.SKIPPED
+        f"{stack} skipped on {', '.join(targets)}: {reason}"
+        for (stack, reason), targets in where.items()
     ]
     return ["", *lines] if lines else []
 

@@ -24,7 +24,8 @@ def only(report: Report, stacks: Sequence[str]) -> Report:
         kept = tuple(entry for entry in target.stacks if entry.result.stack in stacks)
         ids = {str(hunk.id) for entry in kept for hunk in entry.result.hunks}
         texts = {key: text for key, text in target.texts.items() if key in ids}
-        targets.append(target._replace(stacks=kept, texts=texts))
+        offers = {key: found for key, found in target.offers.items() if key in ids}
+        targets.append(target._replace(stacks=kept, texts=texts, offers=offers))
     return Report(tuple(targets), report.stacks)
 
 
@@ -70,7 +71,9 @@ def _join(shards: list[TargetReport], wanted: list[str]) -> TargetReport:
     if problems:
         checks = (*checks, CheckResult(SHARDS, Status.FAILED, tuple(problems)))
     texts = {key: text for shard in shards for key, text in shard.texts.items()}
-    return first._replace(stacks=(*ordered, *stacks.values()), checks=checks, texts=texts)
+    offers = {key: found for shard in shards for key, found in shard.offers.items()}
+    stacks_told = (*ordered, *stacks.values())
+    return first._replace(stacks=stacks_told, checks=checks, texts=texts, offers=offers)
 
 
 def _worse(one: StackReport | None, other: StackReport) -> StackReport:

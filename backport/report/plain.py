@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from backport.core.display import visible
+from backport.core.display import counted, visible
 from backport.core.outcomes import (
     CheckResult,
     Finding,
@@ -13,7 +13,7 @@ from backport.core.outcomes import (
     Outcome,
     Status,
 )
-from backport.core.reports import Report, StackReport, TargetReport
+from backport.core.reports import Offer, Report, StackReport, TargetReport
 
 _TOLD = (Outcome.MERGED, Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
 MOST = 20  # findings of one check that are told unasked
@@ -57,6 +57,21 @@ def check_lines(checks: Sequence[CheckResult], verbose: bool) -> list[str]:
     return [*lines, f"passed: {', '.join(quiet)}"] if quiet else lines
 
 
+def audit_lines(target: TargetReport, quiet: bool, verbose: bool) -> list[str]:
+    """Every finding on a line that begins with its place, then how the checks ended."""
+    found = [finding for check in target.checks for finding in check.findings]
+    lines = problem_lines(target)
+    for finding in found:
+        lines.append(finding_line(finding))
+        lines += [f"  {finding.mend}"] if verbose and finding.mend else []
+    if quiet:
+        return lines
+    counts = Counter(str(finding.severity) for finding in found)
+    counted = ", ".join(f"{count} {severity}" for severity, count in counts.items())
+    left = [f"  {c.name}: {check_line(c)}" for c in target.checks if c.status is Status.NOT_RUN]
+    return [*lines, f"{headline(target)}{f': {counted}' if counted else ''}", *left]
+
+
 def headline(target: TargetReport) -> str:
     """The verdict in one line."""
     if target.error:
@@ -71,9 +86,10 @@ def stack_line(stack: StackReport) -> str:
     if result.reason:
         return f"{result.outcome}: {result.reason}"
     counts = Counter(hunk.outcome for hunk in result.hunks)
-    counted = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+    listed = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
     commit = f", commit {stack.commit[:12]}" if stack.commit else ""
-    return f"{result.outcome}: {len(result.hunks)} hunks ({counted}){commit}"
+    hunks = counted(len(result.hunks), "hunk")
+    return f"{result.outcome}: {hunks} ({listed}){commit}"
 
 
 def check_line(check: CheckResult) -> str:
@@ -112,6 +128,7 @@ def problem_lines(target: TargetReport) -> list[str]:
             f"{hunk.source or hunk.path}: error: {hunk.path}: {hunk.detail} [{hunk.outcome}]"
         )
         lines += [f"  {line}" for line in paste_block(hunk)]
+        lines += [f"  {line}" for line in offer_lines(target.offers.get(str(hunk.id), ()))]
         lines += [f"  {line}" for line in proposal_lines(hunk)]
     for stack in target.stacks:
         lines += _partly_there(stack)
@@ -128,6 +145,15 @@ def _partly_there(stack: StackReport) -> list[str]:
         lines.append(f"{result.stack} stands in part on the base; record what is left out:")
         for hunk in there:
             lines += [f"  {line}" for line in paste_block(hunk)]
+    return lines
+
+
+def offer_lines(offers: Sequence[Offer]) -> list[str]:
+    """What people decided of the same change elsewhere; a person takes it over or not."""
+    lines = []
+    for offer in offers:
+        lines.append(f"decided for {offer.made} ({offer.match}), and would fit here:")
+        lines += [f"  {line}" for line in (*offer.lines, *offer.diff.split("\n")) if line]
     return lines
 
 
@@ -149,7 +175,12 @@ def proposal_lines(hunk: HunkResult) -> list[str]:
 
 
 def paste_block(hunk: HunkResult) -> list[str]:
-    """The manifest entry that would settle a hunk; what a person must decide is left empty."""
+    """The manifest entry that would settle a hunk; what a person must decide is left empty.
+
+    Nothing where the manifest has an entry for it: that one has to be mended.
+    """
+    if hunk.outcome.failed and hunk.reason:
+        return []
     verb, put = "drop", []
     if hunk.outcome is Outcome.AMBIGUOUS:
         verb, put = "reanchor", ['put    = "in "']

@@ -10,6 +10,7 @@ from backport.core.outcomes import Finding, HunkResult, Outcome, Severity, Stack
 from backport.core.reports import HunkText, Report, StackReport, TargetReport
 from backport.report.plain import paste_block
 
+_COMPLETE = "complete this entry in the target's manifest, or mend the patch"
 PARTLY, TROUBLE = "partly-there", "target-error"
 
 
@@ -93,7 +94,7 @@ def _hunk(target: TargetReport, hunk: HunkResult, code: str, severity: Severity)
         hunk.line or next(iter(hunk.candidates), 0),
         source,
         line,
-        mend="complete this entry in the target's manifest, or mend the patch",
+        mend=_COMPLETE if paste_block(hunk) else "mend the entry, or the patch",
         paste=tuple(paste_block(hunk)),
         text=target.texts.get(str(hunk.id)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backport.core.outcomes import (
@@ -18,7 +18,7 @@ from backport.core.outcomes import (
     Status,
 )
 from backport.core.patches import HunkId
-from backport.core.reports import HunkText, Report, StackHead, StackReport, TargetReport
+from backport.core.reports import HunkText, Offer, Report, StackHead, StackReport, TargetReport
 
 SCHEMA = 1
 
@@ -33,6 +33,8 @@ def parse_report(text: str | bytes) -> Report:
         values = json.loads(text)
         if values["schema"] != SCHEMA:
             raise NotAReport(f"has schema {values['schema']}, this tool reads {SCHEMA}")
+        if values.get("problems"):
+            raise NotAReport(f"tells of a run that ended early: {values['problems'][0]}")
         targets = tuple(target_of(target) for target in values["targets"])
         heads = tuple(_head(head) for head in values.get("stacks", ()))
     except NotAReport:
@@ -56,6 +58,19 @@ def target_of(values: Mapping[str, Any]) -> TargetReport:
         _str(values["repository"]),
         _str(values["did"]),
         {_str(hunk["id"]): _text(hunk) for hunk in hunks if "text" in hunk},
+        {_str(hunk["id"]): _offers(hunk["offers"]) for hunk in hunks if "offers" in hunk},
+    )
+
+
+def _offers(values: Sequence[Mapping[str, Any]]) -> tuple[Offer, ...]:
+    return tuple(
+        Offer(
+            _str(value["made"]),
+            _str(value["match"]),
+            tuple(map(_str, value["lines"])),
+            _str(value["diff"]),
+        )
+        for value in values
     )
 
 
@@ -105,7 +120,7 @@ def _hunk(values: Mapping[str, Any]) -> HunkResult:
         bool(values.get("inserts")),
         _int(values.get("added", 0)),
         _int(values.get("removed", 0)),
-        _proposal(values.get("proposal")),
+        proposal=_proposal(values.get("proposal")),
     )
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from backport.core.display import counted
 from backport.core.outcomes import HunkResult
 from backport.core.paths import decode
 from backport.core.reports import TargetReport
@@ -40,7 +41,8 @@ def _origin(stack: Stack) -> Iterator[str]:
     up = stack.upstream
     if up.repo:
         pull = f"#{up.pull}" if up.pull else ""
-        yield f"upstream {up.repo}{pull} ({up.state}), {up.relation}, {len(up.commits)} commits"
+        commits = counted(len(up.commits), "commit")
+        yield f"upstream {up.repo}{pull} ({up.state}), {up.relation}, {commits}"
     for project, version in stack.requires.items():
         yield f"requires {project} {version}"
     if stack.retire:

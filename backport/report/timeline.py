@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from backport import __version__
-from backport.core.display import visible
+from backport.core.display import counted, visible
 from backport.core.scanning import Commit, History, HunkHistory, Sight, Span
 
 SIGNS = {Sight.CLEAN: ".", Sight.ALREADY: "=", Sight.CONFLICT: "x"}
@@ -38,7 +38,7 @@ def as_text(
 def _stack(span: str, history: History, verbose: bool) -> Iterator[str]:
     commits = [commit for commit, _ in history.commits]
     yield f"{history.stack}: {history.start} at the start of {span}, {history.end} at its end"
-    yield f"  {len(commits)} commits touch its files"
+    yield f"  {counted(len(commits), 'commit touches', 'commits touch')} its files"
     yield from _wrapped([history.start, *(sight for _, sight in history.commits)])
     still = 0
     for hunk in history.hunks:
@@ -48,7 +48,7 @@ def _stack(span: str, history: History, verbose: bool) -> Iterator[str]:
         yield f"  {hunk.hunk}"
         yield from (f"    {_span(part)}" for part in hunk.spans)
     if still:
-        yield f"  {still} hunks stand as at the start after every commit"
+        yield f"  {counted(still, 'hunk stands', 'hunks stand')} as at the start after every commit"
 
 
 def _wrapped(sights: Sequence[Sight]) -> Iterator[str]:

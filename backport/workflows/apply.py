@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -9,13 +10,14 @@ from typing import NamedTuple
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.accepting import accept
+from backport.core.display import counted
 from backport.core.evaluating import Evaluation, evaluate
 from backport.core.locks import compare_lock, lock_content, render_lock
 from backport.core.manifests import Manifest
 from backport.core.messages import squash_message
 from backport.core.objects import GitObject, Identity, render_commit
 from backport.core.outcomes import CheckResult, StackOutcome, Status
-from backport.core.reports import HunkText, StackReport, TargetReport, Verdict
+from backport.core.reports import HunkText, Offer, StackReport, TargetReport, Verdict
 from backport.core.trees import Entry
 from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
@@ -81,8 +83,16 @@ def _judge(
         tuple(checks),
         repository=repository.shown,
         texts=_texts(library, work) if options.texts else {},
+        offers=_offers(library, work) if conflict else {},
     )
     return work, report
+
+
+def _offers(library: Library, work: _Work) -> dict[str, tuple[Offer, ...]]:
+    from backport.workflows.memory import offered
+
+    results = {step.result.stack: step.result for step in work.evaluation.steps}
+    return offered(library, work.manifest, results, work.base)
 
 
 def _texts(library: Library, work: _Work) -> dict[str, HunkText]:
@@ -144,11 +154,12 @@ def _lock_content(library: Library, work: _Work) -> dict[str, object]:
 
 def _write_lock(library: Library, work: _Work) -> None:
     path = (library.root / work.manifest.source).with_suffix(".lock")
-    part = path.with_suffix(".lock.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_text(render_lock(_lock_content(library, work)), "utf-8")
         part.replace(path)
     except OSError as error:
+        part.unlink(missing_ok=True)
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
 
 
@@ -164,7 +175,10 @@ def _write(
     tip = commits[-1].id(checkout.algorithm) if commits else work.commit
     did = _leave_branch(checkout, options, work, [*work.objects, *commits], tip)
     if options.lock:
+        from backport.workflows.memory import remember
+
         _write_lock(library, work)
+        remember(library, work.manifest, work.base)
     return report._replace(stacks=tuple(stacks), did=did)
 
 
@@ -246,7 +260,7 @@ def _refuse_foreign(checkout: Checkout, options: Options, work: _Work, old: str 
     foreign = [commit for commit, message in made if MADE_BY not in message]
     if foreign:
         raise BadInput(
-            f"branch {branch} holds {len(foreign)} commits that this tool did not make "
+            f"branch {branch} holds {counted(len(foreign), 'commit')} that this tool did not make "
             f"(the newest is {foreign[0][:12]}); "
             "move them elsewhere, or give --force to replace them"
         )

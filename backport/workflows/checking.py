@@ -219,6 +219,7 @@ def _inputs(
         out += [commit, *_contents(lock)]  # a lock compares trees on its own commit only
     for name in manifest.stacks:
         out += [name, library.stacks[name].digest]
+        out += _decisions(library.root / "patches" / name / "resolutions")
     if options.audit:
         out.append(base.id)  # the audit looks beyond the touched files
     out += [f"{path}\0{_at(base, path)}" for path in _paths(library, manifest)]
@@ -233,6 +234,12 @@ def _contents(file: Path) -> list[str | bytes]:
         return [part for path in (file, *patches) for part in (path.name, path.read_bytes())]
     except OSError as error:
         raise BadInput(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _decisions(folder: Path) -> list[str | bytes]:
+    """What is offered for a hunk without a place."""
+    files = sorted(folder.glob("*.toml")) if folder.is_dir() else ()
+    return [part for path in files for part in (path.name, path.read_bytes())]
 
 
 def _paths(library: Library, manifest: Manifest) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backport.checkout import Checkout
+from backport.core.display import counted
 from backport.core.evaluating import evaluate
 from backport.core.manifests import Manifest
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
@@ -64,7 +65,9 @@ def _compare(branch: str, names: list[str], expected: list[str], found: list[str
             )
             break
     if len(expected) != len(found):
-        problems.append(f"holds {len(found) - 1} commits, applying gives {len(expected) - 1}")
+        problems.append(
+            f"holds {counted(len(found) - 1, 'commit')}, applying gives {len(expected) - 1}"
+        )
     findings = tuple(
         Finding(
             f"refs/heads/{branch}",

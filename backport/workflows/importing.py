@@ -1,129 +1,325 @@
-"""Bring commits of a repository into the library as a stack's canonical patches."""
+"""Bring a change into the library as a stack's canonical patches, written on its home."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from backport.checkout import Checkout, Commit
-from backport.core.canonical import patch_name, with_scopes
-from backport.core.cursors import PatchError
+from backport.ancestry import tags
+from backport.checkout import Checkout
+from backport.commit_tree import CommitTree
+from backport.core.applying import apply_stack
+from backport.core.canonical import with_scopes
+from backport.core.evaluating import evaluate
+from backport.core.messages import stack_of_message
+from backport.core.objects import GitObject
+from backport.core.outcomes import HunkResult, StackOutcome
 from backport.core.parsing import parse_diff
-from backport.core.patches import Author, Patch
+from backport.core.patches import FilePatch, Patch
 from backport.core.rendering import render_patch
 from backport.core.stack_format import NAME
-from backport.core.trees import DIRECTORY
-from backport.errors import BadInput
+from backport.core.stack_writing import render_stack_toml
+from backport.core.stacks import Stack, Upstream
+from backport.core.trees import Entry, Overlay
+from backport.errors import BackportError, BadInput
+from backport.git_diffs import difference as diff_between
+from backport.library import Library
+from backport.workflows.incoming import STANDARD_INPUT, Incoming, of_commits, text_at
 
-_READS_LIKE_A_PATCH = re.compile(r"---( |$)|diff --|Index: |@@ -|@@@ ")
-_NAME_TRAILER = re.compile(r"^Patch-name: *(\S+)\s*$\n?", re.MULTILINE)
+
+class Homeless(BackportError):
+    """Patches that have no place at their home: what, and what to do about it."""
+
+
+class Beneath(NamedTuple):
+    """What a commit stands on: the release (or itself), and this tool's stacks in between."""
+
+    base: str
+    stacks: Mapping[str, frozenset[str]]  # name -> the paths that its commit changes
 
 
 def read_commits(checkout: Checkout, start: str, end: str) -> list[Patch]:
-    """The commits after `start` up to `end` as canonical patches, oldest first.
+    """The commits after `start` up to `end` as canonical patches on their own parents."""
+    return list(of_commits(checkout, start, end).patches)
 
-    Raises BadInput for a merge (its own changes would be lost), an empty commit
-    or two patches of one name.
+
+# ---------------------------------------------------------------- home
+
+
+def beneath(checkout: Checkout, commit: str) -> Beneath:
+    """The stacks that this tool put on a release and that the commit stands on, oldest first."""
+    found: dict[str, frozenset[str]] = {}
+    while name := stack_of_message(checkout.message(commit)):
+        above, commit = commit, checkout.parent(commit)
+        changed = parse_diff(diff_between(checkout, (), commit, above))
+        found[name] = frozenset(_paths(changed))
+    return Beneath(commit, dict(reversed(found.items())))
+
+
+def _paths(files: Iterable[FilePatch]) -> set[str]:
+    return {path for file in files for path in (file.old_path, file.new_path) if path}
+
+
+def home_of(checkout: Checkout, commit: str) -> str:
+    """What a stack that is written on the commit calls home: its tag, or its full id."""
+    return next(iter(sorted(tags(checkout, commit))), commit)
+
+
+def guess_home(checkout: Checkout, bases: Sequence[str], incoming: Incoming) -> str:
+    """The one of the releases that the patches were written on: every hunk exact; newest first.
+
+    Raises BadInput where there is none, because a home must be true.
     """
-    commits = checkout.commits(start, end)
-    if not commits:
-        raise BadInput(f"there are no commits in {start}..{end}")
-    merges = [commit.id for commit in commits if len(commit.parents) > 1]
-    if merges:
-        raise BadInput(
-            f"{start}..{end} holds the merge {merges[0][:12]}; a patch cannot hold what a merge "
-            "changes by itself: rebase the range first, or name the commits on one side"
-        )
-    patches = [_patch(checkout, commit) for commit in commits]
-    names = [patch.name for patch in patches]
-    for name in names:
-        if names.count(name) > 1:
-            raise BadInput(f"two commits give the patch name {name}; add a `Patch-name:` trailer")
-    return patches
+    for base in reversed(bases):
+        commit = checkout.commit_id(base)
+        if commit and _exact(checkout.tree(commit), incoming.patches):
+            return base
+    known = ", ".join(bases) or "none"
+    raise BadInput(
+        f"{incoming.source}: was not written on a release that the library knows ({known}); "
+        "say with --home which release or commit it is for"
+    )
 
 
-def _patch(checkout: Checkout, commit: Commit) -> Patch:
-    subject, _, body = commit.message.partition("\n")
-    named = _NAME_TRAILER.search(body)
-    body = _NAME_TRAILER.sub("", body).strip("\n")
-    name = named.group(1) if named else patch_name(subject)
-    if not NAME.fullmatch(name):
-        raise BadInput(
-            f"commit {commit.id[:12]}: {name!r} is no patch name (lower-case-with-dashes)"
-        )
-    for line in body.split("\n"):
-        if _READS_LIKE_A_PATCH.match(line):
-            raise BadInput(
-                f"commit {commit.id[:12]}: the line {line!r} of its message would be read as "
-                "part of the patch; reword it"
-            )
-    try:
-        files = parse_diff(commit.diff)
-    except PatchError as error:
-        raise BadInput(f"commit {commit.id[:12]}: {error.message}") from None
-    if not files:
-        raise BadInput(f"commit {commit.id[:12]} ({subject}) changes nothing; leave it out")
-    read = _reader(checkout, commit.parents[0]) if commit.parents else lambda _: None
-    scoped = tuple(with_scopes(file, read) for file in files)
-    return Patch(name, subject, scoped, body, _mail_date(commit.author))
+def _exact(tree: CommitTree, patches: Sequence[Patch]) -> bool:
+    result = apply_stack(_as_stack(patches), {}, tree)
+    return result.outcome is StackOutcome.APPLIED and all(
+        hunk.outcome == "exact" for hunk in result.hunks
+    )
 
 
-def _reader(checkout: Checkout, commit: str) -> Callable[[str], bytes | None]:
+def _as_stack(patches: Sequence[Patch], name: str = "import") -> Stack:
+    return Stack(name, "", "fork", "", "", tuple(patches))
+
+
+def at_home(
+    checkout: Checkout, commit: str, under: Mapping[str, Entry | None], incoming: Incoming
+) -> tuple[Patch, ...]:
+    """The patches written anew on a commit with these changes `under` them.
+
+    Raises Homeless with every hunk that has no place there: nothing is written then.
+    """
     tree = checkout.tree(commit)
+    whole = apply_stack(_as_stack(incoming.patches), {}, Overlay(tree, dict(under)))
+    if whole.outcome is StackOutcome.ALREADY:
+        raise Homeless(f"{incoming.source}: the home has this change already; nothing was written")
+    changes = dict(under)
+    before, objects = tree.with_changes(changes)
+    made: list[GitObject] = list(objects)
+    out = []
+    for patch in incoming.patches:
+        overlay = Overlay(tree, dict(changes))
+        result = apply_stack(_as_stack([patch]), {}, overlay)
+        if result.outcome is not StackOutcome.APPLIED:
+            raise Homeless("\n".join(_no_place(patch, result.hunks)))
+        changes.update(result.changes)
+        after, new = tree.with_changes(changes)
+        made += new
+        files = parse_diff(diff_between(checkout, made, before, after))
+        scoped = tuple(with_scopes(file, partial(text_at, overlay)) for file in files)
+        out.append(patch._replace(files=scoped))
+        before = after
+    return tuple(out)
 
-    def read(path: str) -> bytes | None:
-        entry = tree.entry(path)
-        return entry.data if entry and entry.mode != DIRECTORY else None
 
-    return read
-
-
-def _mail_date(author: Author) -> Author:
-    from datetime import datetime, timedelta, timezone
-    from email.utils import format_datetime
-
-    seconds, zone = author.date.split(" ")
-    sign = -1 if zone.startswith("-") else 1
-    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:5])) * sign
-    when = datetime.fromtimestamp(int(seconds), timezone(offset))
-    return Author(author.name, author.email, format_datetime(when))
+def _no_place(patch: Patch, hunks: Sequence[HunkResult]) -> list[str]:
+    told = [
+        f"{hunk.source or patch.name}: {hunk.path}: {hunk.detail or hunk.outcome} [{hunk.outcome}]"
+        for hunk in hunks
+        if hunk.outcome.failed or hunk.outcome == "already"
+    ]
+    mend = (
+        "nothing was written: the home does not take these patches; give the --home that they "
+        "are written on, or --unplaced to keep them as they came"
+    )
+    return [*told, mend]
 
 
-def write_stack(root: Path, stack: str, patches: list[Patch], home: str, force: bool) -> list[Path]:
-    """Write the patches and the series of a stack; a new one also gets a `stack.toml` to fill in.
+# ---------------------------------------------------------------- the stack
 
-    Raises BadInput where the stack exists and `force` is off.
+
+class Plan(NamedTuple):
+    """An import that is ready to be written."""
+
+    stack: Stack
+    notes: tuple[str, ...] = ()
+
+
+class Wanted(NamedTuple):
+    """What a person said of the stack: its name, home and origin.
+
+    `unplaced` keeps patches that the home does not take as they came.
     """
+
+    name: str
+    home: str = ""
+    upstream: Upstream = Upstream()
+    unplaced: bool = False
+
+
+def plan(library: Library, checkout: Checkout, incoming: Incoming, wanted: Wanted) -> Plan:
+    """The stack that the incoming patches make, written on its home; nothing is written yet.
+
+    Raises Homeless where the home does not take them, BadInput where it cannot be told.
+    """
+    refuse_name(wanted.name)
+    if incoming.start:
+        return _from_repository(checkout, incoming, wanted)
+    bases = list(dict.fromkeys(manifest.base for manifest in library.manifests.values()))
+    home = wanted.home or guess_home(checkout, bases, incoming)
+    if wanted.unplaced:
+        return Plan(describe(wanted.name, incoming, home, (), wanted.upstream), incoming.notes)
+    after: list[str] = []
+    try:
+        placed = at_home(checkout, checkout.base(home), {}, incoming)
+    except Homeless as problem:
+        placed, after = _above_stacks(library, checkout, home, incoming, problem)
+    stack = describe(wanted.name, incoming._replace(patches=placed), home, after, wanted.upstream)
+    needs = f"fits {home} only on top of {', '.join(after)}: `after` in stack.toml says so"
+    return Plan(stack, (*incoming.notes, *[needs] * bool(after)))
+
+
+def _above_stacks(
+    library: Library, checkout: Checkout, home: str, incoming: Incoming, problem: Homeless
+) -> tuple[tuple[Patch, ...], list[str]]:
+    """The patches on top of the stacks that change the same files in a target of that home.
+
+    Raises the problem that the bare home had where they do not fit there either.
+    """
+    touched = _paths(file for patch in incoming.patches for file in patch.files)
+    commit = checkout.base(home)
+    for manifest in library.manifests.values():
+        if manifest.base != home:
+            continue
+        evaluation = evaluate(manifest, library.stacks, checkout.tree(commit))
+        results = [result for result in evaluation.results if touched & result.changes.keys()]
+        paths = {path for result in results for path in result.changes}
+        under = {path: entry for path, entry in evaluation.changes.items() if path in paths}
+        try:
+            placed = at_home(checkout, commit, under, incoming)
+        except Homeless:
+            continue
+        return placed, [result.stack for result in results]
+    raise problem
+
+
+def _from_repository(checkout: Checkout, incoming: Incoming, wanted: Wanted) -> Plan:
+    _refuse_own_commits(checkout, incoming)
+    under = beneath(checkout, incoming.start)
+    touched = _paths(file for patch in incoming.patches for file in patch.files)
+    after = [name for name, paths in under.stacks.items() if paths & touched]
+    home = wanted.home or home_of(checkout, under.base)
+    commit = checkout.base(home)
+    kept = incoming
+    if not wanted.unplaced and commit != under.base:
+        kept = incoming._replace(patches=at_home(checkout, commit, {}, incoming))
+    stack = describe(wanted.name, kept, home, after, wanted.upstream)
+    return Plan(stack, (*incoming.notes, *_on_top(under, after)))
+
+
+def _refuse_own_commits(checkout: Checkout, incoming: Incoming) -> None:
+    for commit in incoming.commits:
+        name = stack_of_message(checkout.message(commit))
+        if name:
+            raise BadInput(
+                f"{incoming.source}: {commit[:12]} is the stack {name} as `apply` made it; start "
+                "the range above it, or take a change of it back with `backport refresh`"
+            )
+
+
+def _on_top(under: Beneath, after: Sequence[str]) -> list[str]:
+    if not under.stacks:
+        return []
+    others = [name for name in under.stacks if name not in after]
+    told = f"written on top of {', '.join(under.stacks)}; "
+    if not after:
+        return [told + "it changes no file of theirs, so it needs none of them"]
+    needs = f"it needs {', '.join(after)}, whose files it changes: `after` in stack.toml says so"
+    return [told + needs + (f" (and not {', '.join(others)})" if others else "")]
+
+
+def describe(name: str, incoming: Incoming, home: str, after: Sequence[str], up: Upstream) -> Stack:
+    """The stack that the incoming patches make."""
+    title = " ".join((incoming.title or incoming.patches[-1].subject).split()) or name
+    repo = up.repo if up.pull or up.repo else ""
+    origin = up._replace(
+        repo=repo,
+        relation="cherry-pick",
+        commits=incoming.commits,
+        source="" if incoming.source == STANDARD_INPUT else incoming.source,
+    )
+    retire = f"when {repo}#{up.pull} is in the base" if repo and up.pull else ""
+    kind = "upstream" if repo else "fork"
+    why = _mailable(incoming.why) or title
+    return Stack(
+        name, title, kind, home, why, incoming.patches, origin, after=tuple(after), retire=retire
+    )
+
+
+def _mailable(why: str) -> str:
+    """A cover letter's text up to what git adds to it, or what would end a mail."""
+    kept = []
+    for line in why.split("\n"):
+        if line.startswith(("---", "diff -", "Index: ", "From ", "From:")):
+            break
+        kept.append(line.rstrip())
+    return "\n".join(kept).strip("\n")
+
+
+def write_stack(
+    root: Path, stack: str, patches: Sequence[Patch], home: str, force: bool
+) -> list[Path]:
+    """Write patches as a stack of which nothing else is known."""
+    incoming = Incoming(tuple(patches), "")
+    return write(root, describe(stack, incoming, home, (), Upstream()), force)
+
+
+def write(root: Path, stack: Stack, force: bool) -> list[Path]:
+    """Write the patches and the series of a stack; a new one also gets its `stack.toml`.
+
+    The folder is made whole beside its place and moved there: a run that is killed
+    leaves the old stack or the new one, or, between the moves, the old one as
+    `.<stack>.old`, which the next run brings back. Raises BadInput where the stack
+    exists and `force` is off.
+    """
+    refuse_name(stack.name)
+    folder = root / "patches" / stack.name
+    old, new = (folder.with_name(f".{stack.name}.{word}") for word in ("old", "new"))
+    if old.exists() and not folder.exists():
+        old.rename(folder)  # a run was killed between the two moves below
+    if (folder / "series").exists() and not force:
+        raise BadInput(
+            f"patches/{stack.name} exists; give --force to write its patches again, "
+            "or --update to see what moved"
+        )
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
+    names = _fill(new, folder, stack)
+    if folder.exists():
+        folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    return [folder / name for name in names]
+
+
+def _fill(new: Path, folder: Path, stack: Stack) -> list[str]:
+    """A copy of the stack's folder, if there is one, with these patches; the names written."""
+    if folder.exists():
+        shutil.copytree(folder, new, ignore=shutil.ignore_patterns("*.patch", "series"))
+    new.mkdir(parents=True, exist_ok=True)
+    texts = {f"{patch.name}.patch": render_patch(patch) for patch in stack.patches}
+    if not (new / "stack.toml").exists():
+        texts["stack.toml"] = render_stack_toml(stack).encode()
+    texts["series"] = "".join(f"{patch.name}\n" for patch in stack.patches).encode()
+    for name, text in texts.items():
+        (new / name).write_bytes(text)
+    return list(texts)
+
+
+def refuse_name(stack: str) -> None:
+    """Raises BadInput where a stack cannot be called that."""
     if not NAME.fullmatch(stack):
         raise BadInput(f"{stack!r} is no stack name (lower-case words joined by dashes)")
-    folder = root / "patches" / stack
-    if (folder / "series").exists() and not force:
-        raise BadInput(f"patches/{stack} exists; give --force to write its patches again")
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for patch in patches:
-        path = folder / f"{patch.name}.patch"
-        path.write_bytes(render_patch(patch))
-        written.append(path)
-    for old in folder.glob("*.patch"):
-        if old not in written:
-            old.unlink()
-    series = folder / "series"
-    series.write_text("".join(f"{patch.name}\n" for patch in patches), "utf-8")
-    toml = folder / "stack.toml"
-    if not toml.exists():
-        toml.write_text(_template(patches, home), "utf-8")
-        written.append(toml)
-    return [*written, series]
-
-
-def _template(patches: list[Patch], home: str) -> str:
-    title = patches[-1].subject.replace("\\", "\\\\").replace('"', '\\"')
-    return (
-        "schema = 1\n"
-        f'title  = "{title}"\n'
-        'kind   = "fork"\n'
-        f'home   = "{home}"\n'
-        f'why    = "{title}"  # say what it replaces, when it applies, what it falls back to\n'
-    )

@@ -14,19 +14,21 @@ from backport.core.trees import Tree
 PINS = "docker/Dockerfile.rocm_base"
 
 
-def check_requires(base: Tree, stacks: Sequence[Stack]) -> CheckResult:
+def check_requires(tree: Tree, stacks: Sequence[Stack]) -> CheckResult:
     """Each stack's `[requires]` against the version that the target's own image pins.
 
-    `not_run` where a stack requires a project whose pin the tree does not tell.
+    `not_run` where a stack requires a project whose pin the tree does not tell, or in
+    words that cannot be compared. `tree` is the patched one: a stack may raise a pin.
     """
     findings, unknown, asked = [], [], False
     for stack in stacks:
         for project, wanted in stack.requires.items():
             asked = True
-            pin = _pin(base, project)
-            if pin is None:
+            pin = _pin(tree, project)
+            meets = satisfies(pin[1], wanted) if pin else None
+            if pin is None or meets is None:
                 unknown.append(project)
-            elif satisfies(pin[1], wanted) is False:
+            elif not meets:
                 findings.append(_unmet(stack, project, wanted, pin))
     if findings:
         return CheckResult("requires", Status.FAILED, tuple(findings))
@@ -37,9 +39,9 @@ def check_requires(base: Tree, stacks: Sequence[Stack]) -> CheckResult:
     return CheckResult("requires", Status.PASSED)
 
 
-def _pin(base: Tree, project: str) -> tuple[int, Version, str] | None:
+def _pin(tree: Tree, project: str) -> tuple[int, Version, str] | None:
     """The line, the version and the text of a project's pin in the target's ROCm image."""
-    entry = base.entry(PINS)
+    entry = tree.entry(PINS)
     name = re.escape(project.upper()).encode()
     found = re.search(
         rb"^ARG %s_BRANCH=\"?([\w.+-]+)" % name, entry.data if entry else b"", re.MULTILINE

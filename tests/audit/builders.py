@@ -57,7 +57,8 @@ def said(base: Texts, change: Texts, **options: Any) -> list[str]:
 
 OWN = frozenset(
     {"compile", "markers", "names", "imports", "attributes", "flags", "calls", "overrides"}
+    | {"abstract"}
     | {"fakes", "ops", "duplicates", "removed", "references", "fixtures", "stdlib"}
-    | {"landing", "reverted", "requires"}
+    | {"reverted"}
 )
 """All checks but the opinions of other tools."""

@@ -1,55 +1,24 @@
-"""Real releases as trees: read from the cached repository."""
+"""Real releases as trees, read from the cached repository; fetched when absent."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Mapping
 from functools import cache
 
-from backport.core.trees import Entry, Tree
-from backport.releases import ensure
-
-
-class GitTree:
-    """The tree of a tag, through one `git cat-file` child."""
-
-    def __init__(self, repository: str, tag: str) -> None:
-        listed = subprocess.run(
-            ["git", "-C", repository, "ls-tree", "-r", "-z", tag],
-            capture_output=True, check=True,
-        ).stdout  # fmt: skip
-        self._modes: dict[str, str] = {}
-        self._blobs: dict[str, str] = {}
-        for line in filter(None, listed.split(b"\0")):
-            head, _, path = line.partition(b"\t")
-            mode, _, blob = head.decode().split()
-            self._modes[os.fsdecode(path)] = mode
-            self._blobs[os.fsdecode(path)] = blob
-        self._child = subprocess.Popen(
-            ["git", "-C", repository, "cat-file", "--batch"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
-
-    def paths(self) -> Mapping[str, str]:
-        return self._blobs
-
-    def entry(self, path: str) -> Entry | None:
-        blob = self._blobs.get(path)
-        if blob is None or self._child.stdin is None or self._child.stdout is None:
-            return None
-        self._child.stdin.write(f"{blob}\n".encode())
-        self._child.stdin.flush()
-        size = int(self._child.stdout.readline().split()[2])
-        data = self._child.stdout.read(size)
-        self._child.stdout.read(1)
-        return Entry(self._modes[path], data)
-
-    def close(self) -> None:
-        self._child.communicate()
+from backport.audit import Auditor, Options
+from backport.core.trees import Tree
+from backport.sources import cache_dir
+from backport.workflows.repositories import cached
+from tests.audit.builders import OWN
 
 
 @cache
 def release(version: str) -> Tree:
-    """The tree of a release, e.g. "0.28.0"; fetched when absent."""
-    return GitTree(str(ensure(version, lambda *_: None)), f"v{version}")
+    """The tree of a release, e.g. "0.28.0"."""
+    repository = cached([f"v{version}"], lambda *_: None)
+    return repository.tree(repository.base(f"v{version}"))
+
+
+@cache
+def auditor(version: str) -> Auditor:
+    """The auditor of a release; its table is the one that the tool itself keeps."""
+    return Auditor(release(version), Options(cache=cache_dir() / "tables", checks=OWN))

@@ -239,3 +239,37 @@ def test_the_amd_copy_of_a_class_is_another_class() -> None:
     assert said(base, {"nv/use.py": use.format("nv")}) == [
         "nv/use.py:5 unknown-attribute Attn.page"
     ]
+
+
+def test_attributes_that_a_loop_puts_one_after_the_other() -> None:
+    text = """
+        from tools import replace_parameter
+
+        class L:
+            def load(self, a, b):
+                for name, value in (("w_k", a), ("w_v", b)):
+                    {}(self, name, value)
+
+            def forward(self, x):
+                return x * self.w_k * self.w_v
+        """
+    assert said({}, {"layer.py": text.format("replace_parameter")}) == []
+    assert said({}, {"layer.py": text.format("getattr")}) == [
+        "layer.py:10 unknown-attribute L.w_k",
+        "layer.py:10 unknown-attribute L.w_v",
+    ]
+
+
+def test_a_class_that_only_joins_a_base_and_a_protocol_may_be_any_class() -> None:
+    base = {
+        "face.py": "from typing import Protocol\n\n\nclass Face(Protocol):\n    flag = True\n",
+        "base.py": "class Base:\n    size = 1\n",
+    }
+    text = (
+        "from base import Base\nfrom face import Face\n\n\n"
+        "class Both(Base, Face):\n    {}\n\n\ndef f(b: Both):\n    return b.other\n"
+    )
+    assert said(base, {"use.py": text.format("...")}) == []
+    assert said(
+        {**base, "face.py": "class Face:\n    flag = True\n"}, {"use.py": text.format("...")}
+    )

@@ -1,10 +1,13 @@
-"""The audit as a whole: only what became worse, acceptances, hints, moved files."""
+"""The audit as a whole: only what became worse, hints, moved files."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from backport.audit import CHECKS, Accepted, audit_tree, explain, names_defined
+from backport.audit import CHECKS, audit_tree, explain, names_defined
+from backport.audit.catalogue import RULES
 from backport.audit.subject import Options
 from backport.core.outcomes import Severity, Status
 from tests.audit.builders import OWN, files, findings, results, said
@@ -61,26 +64,6 @@ def test_codes_explain_themselves() -> None:
         explain("nonsense")
 
 
-def test_an_accepted_finding() -> None:
-    entry = Accepted("undefined-name", "a.py", "gone", "set by the host program")
-    found = results({}, {"a.py": BROKEN}, accepted=(entry,), checks=OWN)
-    assert found["names"].status is Status.PASSED
-    assert found["accept"].status is Status.PASSED
-
-
-def test_a_stale_acceptance_is_an_error() -> None:
-    entry = Accepted("undefined-name", "a.py", "other", "no longer so")
-    found = results({}, {"a.py": BROKEN}, accepted=(entry,), checks=OWN)
-    assert found["names"].status is Status.FAILED
-    assert [f.code for f in found["accept"].findings] == ["stale-acceptance"]
-
-
-def test_an_acceptance_is_not_stale_where_its_check_is_not_run() -> None:
-    entry = Accepted("undefined-name", "a.py", "other", "no longer so")
-    found = results({}, {"a.py": "x = 1\n"}, accepted=(entry,), checks=frozenset({"calls"}))
-    assert found["accept"].status is Status.PASSED
-
-
 def test_a_dropped_definition_is_named_in_the_mend() -> None:
     text = "def f(x):\n    return x * _COS_SIN\n"
     (finding,) = findings({}, {"a.py": text}, dropped=frozenset({"_COS_SIN"}), checks=OWN)
@@ -127,3 +110,9 @@ def test_files_that_do_not_parse_or_hold_odd_bytes() -> None:
     assert said(base, {"a.py": "def f(x:\n"}) == ["a.py:1 syntax syntax"]
     assert said({}, {"a.py": "x = 1\r\ndef f():\r\n    return x\r\n"}) == []
     assert said({}, {"odd\udc80name.py": BROKEN}) == ["odd\udc80name.py:2 undefined-name gone"]
+
+
+def test_every_code_is_documented_as_it_explains_itself() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows == [f"| `{r.code}` | {r.text} | {r.mend} |" for r in sorted(RULES.values())]

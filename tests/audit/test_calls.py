@@ -164,7 +164,7 @@ SOUND = {
     "unpacked arguments": "gather(*args), gather(**kwargs), gather(*args, **kwargs)",
     "what a decorator may change": "wrapped(1, 2, 3)",
     "fields with defaults": "Meta(1), Meta(1, [], scale=2.0), Pair(1), Pair(1, 2)",
-    "launch options": "kernel[(1,)](1, 2, 3, num_warps=4, num_stages=2, waves_per_eu=1)",
+    "launch options": "kernel[(1,)](1, 2, 3, num_warps=4, waves_per_eu=1, enable_reflect_ftz=True)",
     "a child that is called": "self.child(1, positions=2)",
     "what an override takes": "base.forward(1, extra=2)",
     "other projects": "torch.empty(1, nonsense=2)",

@@ -168,3 +168,27 @@ def test_packages_below_a_source_folder_are_found() -> None:
     assert said(base, {"src/eng/a.py": "from eng.ops import g\n"}) == [
         "src/eng/a.py:1 missing-symbol eng.ops.g"
     ]
+
+
+def test_a_name_that_was_only_passed_on_hurts_those_who_had_it_from_there() -> None:
+    base = {
+        "pkg/__init__.py": "",
+        "pkg/spec.py": "class Spec:\n    pass\n",
+        "pkg/a.py": "from pkg.spec import Spec\n",
+        "pkg/b.py": "from pkg.a import Spec\n",
+        "pkg/c.py": "from pkg.spec import Spec\n",
+    }
+    assert said(base, {"pkg/a.py": "x = 1\n"}) == ["pkg/b.py:1 missing-symbol pkg.a.Spec"]
+
+
+def test_a_module_whose_own_dict_others_fill_may_have_any_name() -> None:
+    base = {
+        "units/__init__.py": "from units.si import *\n",
+        "units/core.py": "def define(name, namespace):\n    namespace[name] = name\n",
+        "units/si.py": "from units.core import define\n\n_ns = {}\n\ndefine('metre', _ns)\n",
+    }
+    use = {"use.py": "import units\n\nx = units.metre\n"}
+    filled = {**base, "units/si.py": base["units/si.py"].format("globals()")}
+    read = {**base, "units/si.py": base["units/si.py"].format("dict(globals())")}
+    assert said(filled, use) == []
+    assert said(read, use) == ["use.py:3 missing-attribute units.metre"]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from backport.audit.checks import opinions
 from backport.core.outcomes import Status
 from tests.audit.builders import results
 
-needs_ruff = pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
+needs_ruff = pytest.mark.skipif(opinions._found("ruff") is None, reason="ruff is not installed")
 
 
 @needs_ruff

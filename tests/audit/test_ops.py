@@ -185,3 +185,30 @@ def test_a_registration_that_the_stack_removes() -> None:
     }
     kept = BASE["eng/attn.py"].split("direct_register_custom_op(\n")[0]
     assert said(base, {"eng/attn.py": kept}) == ["eng/use.py:5 unregistered-op eng::attn_out"]
+
+
+def test_the_fake_of_another_library_s_op_is_not_meant() -> None:
+    base = {
+        "csrc/b.cpp": 'TORCH_LIBRARY(_C, m) {\n  m.def("gemm(Tensor a, Tensor? c) -> Tensor");\n}\n'
+    }
+    new = """
+        import torch
+        from torch.library import register_fake
+        from utils import direct_register_custom_op
+
+        @register_fake("_C::gemm")
+        def _c_fake(a, c):
+            return a
+
+        def _gemm(a):
+            return a
+
+        def _gemm_fake(a):
+            return a
+
+        direct_register_custom_op("gemm", _gemm, fake_impl=_gemm_fake)
+        """
+    utils = {
+        "utils.py": "def direct_register_custom_op(op_name, op_func, fake_impl=None):\n    ...\n"
+    }
+    assert said(base | utils, {"ops.py": new}) == []

@@ -59,3 +59,24 @@ def test_a_new_back_end_that_lacks_what_callers_pass() -> None:
     assert said(base, new) == ["eng/rocm.py:5 override-lacks-parameter RocmImpl.forward(positions)"]
     new = {"eng/rocm.py": IMPL.format("RocmImpl", ", positions=None")}
     assert said(base, new) == []
+
+
+def test_a_class_called_by_its_own_name_is_no_descendant() -> None:
+    split = "class {}:\n    @staticmethod\n    def split(rows{}):\n        return rows\n"
+    base = {
+        "build.py": split.format("Builder", ""),
+        "cpu.py": f"from build import Builder\n\n\n{split.format('Cpu(Builder)', '')}",
+        "use.py": "from build import Builder\n\n\ndef use(rows):\n    return Builder.split(rows)\n",
+    }
+    gained = {"build.py": split.format("Builder", ", world=1")}
+    by_name = (
+        base["use.py"]
+        .replace("(rows)\n", "(rows, world=2)\n")
+        .replace("use(rows, world=2)", "use(rows)")
+    )
+    assert said(base, gained | {"use.py": by_name}) == []
+    by_class = "def use(b: type[Builder], rows):\n    return b.split(rows, world=2)\n"
+    passed = base["use.py"].partition("def")[0] + by_class
+    assert said(base, gained | {"use.py": passed}) == [
+        "cpu.py:6 override-lacks-parameter Cpu.split(world)"
+    ]

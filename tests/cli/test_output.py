@@ -9,6 +9,7 @@ import re
 import select
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,33 @@ def test_check_gives_the_json_of_apply_without_commits(world: World, shell: Shel
         assert stack["commit"] is not None
         stack["commit"] = None
     assert applied == checked
+
+
+EARLY: dict[str, tuple[Callable[[World], object], list[str], int]] = {
+    "wrong usage": (lambda world: None, ["apply", "--nothing"], 2),
+    "a target that is not there": (lambda world: None, ["check", "--target", "v9"], 2),
+    "a damaged library": (
+        lambda world: world.library.write("patches/cache/p1.patch", "no"),
+        ["apply", "--target", "v1.0.0"],
+        2,
+    ),
+    "a repository without the base": (
+        lambda world: world.repo.git("tag", "-d", "v1.0.0"),
+        ["apply", "--target", "v1.0.0"],
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "words", "code"), EARLY.values(), ids=EARLY.keys())
+def test_a_run_that_ends_early_tells_a_machine_why(
+    spoil: Callable[[World], object], words: list[str], code: int, world: World, shell: Shell
+) -> None:
+    spoil(world)
+    done = shell(*words, *world.words("x")[1:], "--json")
+    found: Json = json.loads(done.out)
+    assert (done.code, found["exit_code"], found["targets"]) == (code, code, [])
+    assert [f"backport: error: {line}" for line in found["problems"]] == done.problems
 
 
 def test_a_conflict_in_json(world: World, shell: Shell) -> None:
@@ -149,7 +177,7 @@ def test_plain_text_is_told_where_there_is_no_terminal(world: World, shell: Shel
     assert done.out.splitlines()[:3] == [
         f"me/v1.0.0: clean (base {base[:12]}, tree {tree[:12]})",
         f"  cache: applied: 3 hunks (3 exact), commit {commit[:12]}",
-        "  reverted: not run (the history of the source is not at hand)",
+        "  reverted: not run (the source's history is asked by `backport audit`)",
     ]
     assert done.out.splitlines()[-1] == f"  branch {BRANCH} made in {world.repo.path}"
 

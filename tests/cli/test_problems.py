@@ -212,6 +212,20 @@ def test_bad_input_ends_with_2_and_a_line_for_every_problem(
     assert (world.repo.snapshot(), world.repo.objects()) == before
 
 
+@pytest.mark.parametrize("name", ["p1.patch", "stack.toml", "series"])
+def test_what_is_damaged_is_told_once_and_not_by_its_entries_too(
+    name: str, world: World, shell: Shell
+) -> None:
+    for nth, reason in enumerate(("one", "two")):
+        add(MANIFEST, entry("drop", hunk=hunk(world, shell, nth), reason=reason))(world)
+    if name == "series":
+        remove("patches/cache/series")(world)
+    else:
+        world.library.write(f"patches/cache/{name}", "\0")
+    (line,) = problems(shell(*world.words("apply")))
+    assert line.startswith(f"patches/cache/{name}:")
+
+
 @pytest.mark.parametrize(("damage", "expected"), BAD_INPUT.values(), ids=BAD_INPUT.keys())
 def test_lint_tells_the_same_problems(
     damage: Break, expected: list[str], world: World, shell: Shell
@@ -340,9 +354,10 @@ def test_a_reanchor_to_a_scope_that_does_not_exist_names_the_nearest(
     done = shell(*world.words("apply"))
     assert (done.code, done.err, verdict(done)) == (1, "", "conflict")
     assert (
-        "engine/attention.py has no Attention.backwards; did you mean 'Attention.backward'? "
-        "[conflict]"
+        "engine/attention.py has no Attention.backwards; did you mean 'Attention.backward'?; "
+        "mend its entry at manifests/me/v1.0.0.toml:5 [conflict]"
     ) in done.out
+    assert "[[reanchor]]" not in done.out  # it has an entry: a second one would be bad input
 
 
 def test_a_hunk_that_fits_twice_names_both_places(world: World, shell: Shell) -> None:

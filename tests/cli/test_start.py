@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -123,13 +124,43 @@ def test_the_version_is_told(shell: Shell) -> None:
     assert done.out.startswith("backport, version ")
 
 
-def test_a_reader_that_goes_away_early_is_no_error(world: World) -> None:
-    process = child(*world.words("check", "-v"))
+@pytest.mark.parametrize(("verb", "code"), [("check", 0), ("apply", 0), ("show", 2)])
+def test_a_reader_that_goes_away_early_changes_nothing(verb: str, code: int, world: World) -> None:
+    process = child(*world.words(verb, "-v" if code == 0 else "no such stack"))
     assert process.stdout is not None
     process.stdout.close()
     _, err = process.communicate(timeout=60)
-    assert err == b""
-    assert process.returncode == 1
+    assert process.returncode == code
+    assert len(err.splitlines()) == (code != 0)
+    assert (world.repo.tip() is not None) == (verb == "apply")
+
+
+def test_nobody_listens_at_all(world: World) -> None:
+    process = child(*world.words("show", "no such stack"))
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+    assert process.wait(timeout=60) == 2
+
+
+def closed(world: World, redirect: str) -> subprocess.CompletedProcess[bytes]:
+    words = [sys.executable, "-m", "backport", *world.words("apply")]
+    env = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    line = f"exec {shlex.join(words)} {redirect}"
+    return subprocess.run(["sh", "-c", line], capture_output=True, check=False, env=env)
+
+
+def test_a_standard_output_that_is_closed_from_the_start(world: World) -> None:
+    done = closed(world, ">&-")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert world.repo.changed(BRANCH, "v1.0.0") == dict(FUSED)
+
+
+def test_a_standard_output_that_is_full_is_one_line(world: World) -> None:
+    done = closed(world, ">/dev/full")
+    assert done.returncode == 3
+    assert done.stderr == b"backport: error: No space left on device\n"
+    assert world.repo.changed(BRANCH, "v1.0.0") == dict(FUSED)  # the work was done before
 
 
 def test_output_in_a_locale_without_unicode(world: World) -> None:

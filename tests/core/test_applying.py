@@ -31,6 +31,7 @@ from tests.builders import (
 
 HOME = numbered(1, 20)
 TEN = HOME.replace("line 10\n", "ten\n")
+TEN_DIFF = diff("f", HOME, TEN)
 SUBMODULE = Entry("160000", b"")
 
 
@@ -233,7 +234,7 @@ def test_a_file_may_go_where_the_stack_took_a_folder_away() -> None:
 
 
 PARENTS = {
-    "a link": (symlink(".."), "ln is a symbolic link on the target"),
+    "a link": (symlink(".."), "unsafe path: ln is a symbolic link on the target"),
     "a file": (regular("x\n"), "ln is a file on the target"),
     "a submodule": (SUBMODULE, "ln is a file on the target"),
 }
@@ -244,12 +245,6 @@ PARENTS = {
 def test_nothing_is_written_below_what_is_no_folder(path: str, there: Entry, detail: str) -> None:
     found = conflict(diff(path, None, "x\n"), {"ln": there})
     assert found == f"{detail}, so nothing can be written below it"
-
-
-def test_nothing_is_written_below_a_link_that_the_same_patch_makes() -> None:
-    change = diff("ln", None, "..", mode="120000") + diff("ln/escape", None, "owned\n")
-    detail = conflict(change, {})
-    assert detail == "ln is a symbolic link on the target, so nothing can be written below it"
 
 
 def test_nothing_is_written_below_a_link_that_an_earlier_patch_makes() -> None:
@@ -381,6 +376,81 @@ def test_a_later_patch_sees_the_renamed_file() -> None:
     assert applied(change, {"old": HOME}) == {"old": None, "new": regular(TEN)}
 
 
+def renamed(old: str, new: str, hunks: bytes = b"") -> bytes:
+    names = f"--- a/{old}\n+++ b/{new}\n" if hunks else ""
+    head = f"diff --git a/{old} b/{new}\nrename from {old}\nrename to {new}\n{names}"
+    return head.encode() + hunks
+
+
+ROUND = {
+    "two names are exchanged": (
+        renamed("a", "b") + renamed("b", "a"),
+        {"a": "1\n", "b": executable("2\n")},
+        {"a": executable("2\n"), "b": regular("1\n")},
+    ),
+    "three names go round": (
+        renamed("c", "a") + renamed("a", "b") + renamed("b", "c"),
+        {"a": "1\n", "b": "2\n", "c": "3\n"},
+        {"a": regular("3\n"), "b": regular("1\n"), "c": regular("2\n")},
+    ),
+    "one moves up where another has left": (
+        renamed("a", "b") + renamed("b", "c"),
+        {"a": "1\n", "b": "2\n"},
+        {"a": None, "b": regular("1\n"), "c": regular("2\n")},
+    ),
+    "a new file takes the name of one that moves": (
+        diff("a", None, "new\n") + renamed("a", "b"),
+        {"a": "1\n"},
+        {"a": regular("new\n"), "b": regular("1\n")},
+    ),
+    "exchanged and changed": (
+        renamed("a", "b", TEN_HUNK) + renamed("b", "a"),
+        {"a": HOME, "b": "2\n"},
+        {"a": regular("2\n"), "b": regular(TEN)},
+    ),
+    "exchanged though they are equal": (
+        renamed("a", "b") + renamed("b", "a"),
+        {"a": "1\n", "b": "1\n", "x": "x\n"},
+        {},
+    ),
+    "a file moves into a folder of its name": (
+        renamed("a", "a/b"),
+        {"a": "1\n"},
+        {"a": None, "a/b": regular("1\n")},
+    ),
+    "a file moves out of a folder of its name": (
+        renamed("a/b", "a"),
+        {"a/b": "1\n"},
+        {"a": regular("1\n"), "a/b": None},
+    ),
+    "a file takes the place of a folder that is deleted": (
+        diff("a", None, "1\n") + diff("a/b", "2\n", None),
+        {"a/b": "2\n"},
+        {"a": regular("1\n"), "a/b": None},
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "files", "expected"), ROUND.values(), ids=ROUND.keys())
+def test_what_a_patch_takes_away_makes_room_for_its_other_files(
+    change: bytes, files: dict[str, str | Entry], expected: dict[str, Entry | None]
+) -> None:
+    assert applied(change, files) == expected
+
+
+def test_a_folder_that_keeps_a_file_makes_no_room() -> None:
+    change = diff("a", None, "1\n") + diff("a/b", "2\n", None)
+    result = apply(change, tree({"a/b": "2\n", "a/c": "3\n"}))
+    assert result.outcome is StackOutcome.CONFLICT
+    assert details(result)[0] == "a is a folder on the target"
+
+
+def test_exchanged_names_do_not_hide_a_file_that_stays() -> None:
+    change = renamed("a", "b") + renamed("b", "c")
+    files = {"a": "1\n", "b": "2\n", "c": "3\n"}
+    assert conflict(change, files) == "c is there already, beside b"
+
+
 # ---------------------------------------------------------------- modes
 
 
@@ -507,6 +577,50 @@ def test_one_hunk_out_of_place_leaves_its_file_to_the_later_patches_as_it_was() 
 def test_a_stack_that_stands_already_is_already_there() -> None:
     change = stack(diff("a", HOME, TEN) + diff("new", None, "x\n"), diff("gone", "y\n", None))
     assert already(change, {"a": "top\n" + TEN, "new": "x\n"})
+
+
+def test_a_patch_that_stands_in_the_stack_twice_is_applied_once() -> None:
+    for more in (TEN_DIFF, TEN_DIFF + diff("new", None, "x\n")):
+        result = apply(stack(more, TEN_DIFF), tree({"f": HOME}))
+        assert result.outcome is StackOutcome.APPLIED
+        assert changes(result)["f"] == TEN
+        assert (result.hunks[-1].outcome, result.hunks[-1].detail) == (
+            Outcome.ALREADY,
+            "an earlier patch of the stack has made it",
+        )
+
+
+def test_a_hunk_of_another_context_is_not_repeated_but_there_in_part() -> None:
+    block = numbered(1, 9)
+    first, second = (
+        diff("f", top + block, top + block.replace("line 5\n", "five\n"), context=5)
+        for top in ("one\n", "two\n")
+    )
+    there = "one\n" + block + "two\n" + block.replace("line 5\n", "five\n")
+    result = apply(stack(first, second), tree({"f": there}))
+    assert (result.outcome, outcomes(result)) == (
+        StackOutcome.CONFLICT,
+        [Outcome.EXACT, Outcome.ALREADY],
+    )
+
+
+def test_equal_hunks_that_all_stand_are_already_there() -> None:
+    block = numbered(1, 9)
+    before, after = block + "between\n" + block, block.replace("line 5\n", "five\n")
+    change = stack(diff("f", before, after + "between\n" + after))
+    result = apply_stack(change, {}, tree({"f": "a fix\n" + after + "between\n" + after}))
+    assert (result.outcome, [hunk.outcome for hunk in result.hunks]) == (
+        StackOutcome.ALREADY,
+        [Outcome.ALREADY] * 2,
+    )
+
+
+def test_a_result_that_stands_twice_does_not_make_a_stack_already_there() -> None:
+    block = numbered(1, 9)
+    change = stack(diff("f", "top\n" + block, "top\n" + block.replace("line 5\n", "five\n")))
+    there = block.replace("line 5\n", "five\n")
+    result = apply_stack(change, {}, tree({"f": there + "between\n" + there}))
+    assert (result.outcome, result.hunks[0].outcome) == (StackOutcome.CONFLICT, Outcome.AMBIGUOUS)
 
 
 def test_a_stack_that_stands_in_part_is_a_conflict_that_says_which_part() -> None:
@@ -641,6 +755,53 @@ def test_a_whole_file_can_be_dropped(file: bytes) -> None:
     change = stack(file + diff("f", HOME, TEN))
     result = apply(change, tree({"f": HOME, "g": "y\n"}), Drop(*because(), entry_for(change, 0)))
     assert (result.outcome, changes(result)) == (StackOutcome.APPLIED, {"f": TEN})
+
+
+RENAMED = (
+    b"diff --git a/old.txt b/new.txt\nsimilarity index 90%\nrename from old.txt\n"
+    b"rename to new.txt\n--- a/old.txt\n+++ b/new.txt\n@@ -9,3 +9,3 @@\n"
+    b" line 9\n-line 10\n+ten\n line 11\n"
+)
+MADE_EXECUTABLE = (
+    b"diff --git a/old.txt b/old.txt\nold mode 100644\nnew mode 100755\n"
+    b"--- a/old.txt\n+++ b/old.txt\n@@ -9,3 +9,3 @@\n line 9\n-line 10\n+ten\n line 11\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "changes"),
+    [
+        (RENAMED, {"old.txt": None, "new.txt": regular(HOME)}),
+        (MADE_EXECUTABLE, {"old.txt": executable(HOME)}),
+    ],
+    ids=["rename", "mode"],
+)
+def test_dropping_every_hunk_of_a_file_keeps_its_new_name_and_mode(
+    file: bytes, changes: dict[str, Entry | None]
+) -> None:
+    (hunk_id,) = [found[0] for found in stack(file).hunks()]
+    result = apply(file, tree({"old.txt": HOME}), Drop("no", (), "m:1", hunk_id))
+    assert result.changes == changes
+    dropped, header = result.hunks
+    assert (dropped.outcome, header.outcome, header.id.ordinal) == (
+        Outcome.DROPPED,
+        Outcome.EXACT,
+        0,
+    )
+
+
+def test_a_rename_that_cannot_be_made_is_told_though_every_hunk_is_dropped() -> None:
+    (hunk_id,) = [found[0] for found in stack(RENAMED).hunks()]
+    result = apply(RENAMED, tree({"other.txt": HOME}), Drop("no", (), "m:1", hunk_id))
+    assert result.outcome is StackOutcome.CONFLICT
+
+
+def test_an_entry_that_gives_no_place_is_the_one_to_mend() -> None:
+    change = diff("a.py", "def f():\n    pass\n", "def f():\n    pass\n\n\nx = 1\n")
+    (hunk_id,) = [found[0] for found in stack(change).hunks()]
+    entry = Reanchor("r", (), "manifests/me/v1.toml:12", hunk_id, Anchor.parse("after gone"))
+    (told,) = apply(change, tree({"a.py": "def f():\n    pass\n"}), entry).hunks
+    assert told.detail.endswith("; mend its entry at manifests/me/v1.toml:12")
 
 
 def test_what_is_dropped_does_not_count_as_missing_from_a_stack_that_is_there() -> None:

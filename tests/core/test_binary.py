@@ -121,7 +121,7 @@ BAD_LINES = {
     "a size that is no number": ([b"literal -3", b""], "neither literal nor delta data follow"),
     "a size over the limit": (
         [b"literal 67108865", b""],
-        "67108865 bytes are over the limit of 67108864",
+        "67,108,865 bytes are over the limit of 67,108,864",
     ),
     "no empty line at the end": (BY_GIT[:2], "the data end early"),
     "a letter outside base 85": (

@@ -154,6 +154,52 @@ TWICE = {
         [],
     ),
     "a fallback inside a branch": ("", F + "if x:\n    def f(): ...\n", []),
+    "the two arms of an if": ("", "if x:\n    def f(): ...\nelse:\n    def f(): ...\n", []),
+    "the arms of an elif": (
+        "",
+        "if x:\n    def f(): ...\nelif y:\n    def f(): ...\nelse:\n    def f(): ...\n",
+        [],
+    ),
+    "one arm of an if": (
+        "",
+        "if x:\n    def f(): ...\n    def f(): ...\nelse:\n    def f(): ...\n",
+        [(5, "f is defined 3 times now")],
+    ),
+    "two ifs": (
+        "",
+        "if x:\n    def f(): ...\nif y:\n    def f(): ...\n",
+        [(4, "f is defined 2 times now")],
+    ),
+    "a try and its handlers": (
+        "",
+        "try:\n    def f(): ...\nexcept A:\n    def f(): ...\nexcept B:\n    def f(): ...\n",
+        [],
+    ),
+    "a try and its else": (
+        "",
+        "try:\n    def f(): ...\nexcept A:\n    pass\nelse:\n    def f(): ...\n",
+        [(6, "f is defined 2 times now")],
+    ),
+    "a handler and what always runs": (
+        "",
+        "try:\n    x()\nexcept A:\n    def f(): ...\nfinally:\n    def f(): ...\n",
+        [(6, "f is defined 2 times now")],
+    ),
+    "the cases of a match": (
+        "",
+        "match x:\n    case 1:\n        def f(): ...\n    case _:\n        def f(): ...\n",
+        [],
+    ),
+    "a method in the arms of an if": (
+        "",
+        "class A:\n    if x:\n        def f(self): ...\n    else:\n        def f(self): ...\n",
+        [],
+    ),
+    "an if in a function of two arms": (
+        "",
+        "if x:\n    def g():\n        def f(): ...\nelse:\n    def g():\n        def f(): ...\n",
+        [],
+    ),
     "what does not parse": ("", "def f(:\ndef f(:\n", []),
 }
 

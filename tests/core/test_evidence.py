@@ -54,7 +54,13 @@ else:
 
 
 def base() -> DictTree:
-    return tree({"a.py": CODE, "notes.md": "one\ntwo three\n", "bad.py": "print f\n"})
+    return tree(
+        {
+            "a.py": CODE,
+            "notes.md": "one\ntwo three\nx = four (five) größer\n",
+            "bad.py": "print f\n",
+        }
+    )
 
 
 def problem(present: bool, text: str) -> str | None:
@@ -94,22 +100,46 @@ STATEMENTS = {
     "a file that is there after all": (False, "a.py", "absent a.py: it is there"),
     "a file that is absent": (False, "b.py", None),
     "a line that is there": (True, "notes.md: two three", None),
-    "a part of a line": (True, "notes.md: wo th", None),
-    "a line that is not": (True, "notes.md: four", "present notes.md: four: it is not there"),
+    "whole words within a line": (True, "notes.md: four (five", None),
+    "a word of other letters, cut": (
+        True,
+        "notes.md: gr",
+        "present notes.md: gr: it is not there",
+    ),
+    "a word cut at its start": (
+        True,
+        "notes.md: wo three",
+        "present notes.md: wo three: it is not there",
+    ),
+    "a word cut at its end": (
+        True,
+        "notes.md: two thre",
+        "present notes.md: two thre: it is not there",
+    ),
+    "a part of a word that is absent": (False, "notes.md: thre", None),
+    "a line that is not": (True, "notes.md: six", "present notes.md: six: it is not there"),
     "a line that is there after all": (False, "notes.md: one", "absent notes.md: one: it is there"),
-    "a line that is absent": (False, "notes.md: four", None),
+    "a line that is absent": (False, "notes.md: six", None),
     "a line of a file that is not there": (
         True,
         "b.md: one",
         "present b.md: one: the file is not there",
     ),
-    "an absent line of an absent file": (False, "b.md: one", None),
+    "an absent line of an absent file": (
+        False,
+        "b.md: one",
+        "absent b.md: one: the file is not there",
+    ),
     "a symbol of a file that is not there": (
         True,
         "b.py::f",
         "present b.py::f: the file is not there",
     ),
-    "an absent symbol of an absent file": (False, "b.py::f", None),
+    "an absent symbol of an absent file": (
+        False,
+        "b.py::f",
+        "absent b.py::f: the file is not there",
+    ),
     "a symbol of a file that does not parse": (
         True,
         "bad.py::f",

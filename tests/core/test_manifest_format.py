@@ -164,7 +164,8 @@ def test_a_hunk_whose_change_is_another_one_is_not_meant() -> None:
     stale = CHANGES[:-8] + "00000000"
     ids, told = dropped(stale)
     assert ids == []
-    assert told == [f"7: drop[1].hunk: there is no hunk {stale}; did you mean '{CHANGES}'?"]
+    now = f"the lines at its place changed, they are {CHANGES} now: read them again"
+    assert told == [f"7: drop[1].hunk: there is no hunk {stale}; {now}"]
 
 
 @pytest.mark.parametrize(
@@ -465,3 +466,32 @@ def test_a_branch_name_that_git_refuses_is_told(name: str) -> None:
 )
 def test_a_branch_name_that_git_allows_is_fine(name: str) -> None:
     assert manifest(HEAD.replace("moreh/v0.28.0", name)).branch == name
+
+
+# ---------------------------------------------------------------- stacks that cannot be read
+
+
+GONE = "fuse/lost:pkg/x.py#1@00000000"
+
+
+def about_damaged(verb: str, more: str = "", files: dict[str, bytes] | None = None) -> list[str]:
+    """The problems of an entry for a hunk that a damaged patch may hold."""
+    text = entry(verb, f'hunk = "{GONE}"\n{more}{BECAUSE}')
+    damaged = {**LIBRARY, "fuse": FUSE._replace(whole=False)}
+    return read(text, files, damaged)[1]
+
+
+def test_the_entries_of_a_damaged_stack_are_not_told_as_well() -> None:
+    assert len(problems(entry("drop", f'hunk = "{GONE}"\n{BECAUSE}'))) == 1
+    assert about_damaged("drop") == []
+    assert about_damaged("reanchor", 'put = "before f"\n') == []
+
+
+def test_a_replacement_for_a_damaged_stack_is_in_use() -> None:
+    text = diff("pkg/x.py", "x\n", "y\n")
+    assert about_damaged("replace", 'patch = "x.patch"\n', {"x.patch": text}) == []
+
+
+def test_the_other_problems_of_an_entry_of_a_damaged_stack_are_told() -> None:
+    (problem,) = about_damaged("reanchor", 'put = "near f"\n')
+    assert "reanchor[1].put: 'near f': a place is one of" in problem

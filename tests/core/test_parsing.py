@@ -508,3 +508,15 @@ def test_an_absolute_path_is_refused() -> None:
 def test_an_unsafe_path_is_refused_in_its_quoted_form() -> None:
     header = rb'diff --git "a/\056\056/x" "b/\056\056/x"' + b"\nnew file mode 100644\n"
     assert refusal(header)[1] == "unsafe path '../x': it has the component '..'"
+
+
+@pytest.mark.parametrize("deep", ["ln/x", "ln/deep/x"])
+@pytest.mark.parametrize("link_first", [True, False])
+def test_a_path_below_a_link_that_the_patch_makes_is_refused(deep: str, link_first: bool) -> None:
+    link, below = diff("ln", None, "..", mode="120000"), diff(deep, None, "owned\n")
+    with pytest.raises(PatchError) as caught:
+        parse_diff(link + below if link_first else below + link)
+    assert caught.value.line == (8 if link_first else 1)
+    assert caught.value.message == (
+        f"unsafe path '{deep}': it lies below 'ln', which the patch makes a symbolic link"
+    )

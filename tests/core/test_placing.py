@@ -310,11 +310,27 @@ def test_a_result_that_moved_is_found(change: Hunk) -> None:
     assert (found.outcome, found.offset) == (Outcome.ALREADY, 5)
 
 
-def test_every_place_of_a_result_is_named_the_nearest_first_of_all() -> None:
+def test_a_result_at_two_places_is_no_proof_and_both_are_named() -> None:
     changed = TWIN.replace("line 5\n", "five\n")
     found, _ = put(SECOND, changed + "between\n" + changed)
-    assert says(found) == (Outcome.ALREADY, 15, 0)
-    assert found.candidates == (5, 15)
+    assert (found.outcome, found.line, found.candidates) == (Outcome.AMBIGUOUS, 0, (5, 15))
+    assert found.detail == (
+        "its result stands at lines 5, 15, and its own place cannot be told; "
+        "name the scope in the manifest"
+    )
+
+
+def test_a_scope_tells_which_of_two_results_is_meant() -> None:
+    text = functions("dense", body=LONGER) + "\n\n" + functions("sparse", body=LONGER)
+    found, _ = put(IN_SPARSE, text, "m.py")
+    assert (found.outcome, found.line) == (Outcome.ALREADY, 16)
+
+
+def test_a_change_that_the_patch_makes_twice_may_stand_twice() -> None:
+    changed = TWIN.replace("line 5\n", "five\n")
+    found, _ = put(SECOND, changed + "between\n" + changed, alike=2)
+    assert (found.outcome, found.line, found.candidates) == (Outcome.ALREADY, 15, (5, 15))
+    assert put(SECOND, changed * 3, alike=2)[0].outcome is Outcome.AMBIGUOUS
 
 
 def test_a_result_in_another_scope_is_another_change() -> None:

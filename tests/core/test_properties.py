@@ -76,7 +76,8 @@ def test_a_hunk_is_placed_only_where_one_reading_is_left(hunk: Hunk, target: lis
         assert splice(b"".join(target), [found.edit]) == b"".join(expected)
         assert found.line == places[0] + 1 + len(hunk.leading)
     else:
-        wrong = Outcome.AMBIGUOUS if places else Outcome.ALREADY if made else Outcome.CONFLICT
+        there = Outcome.ALREADY if len(made) == 1 else Outcome.AMBIGUOUS
+        wrong = Outcome.AMBIGUOUS if places else there if made else Outcome.CONFLICT
         assert (found.outcome, found.edit) == (wrong, None)
 
 

@@ -57,8 +57,8 @@ def test_every_definition_has_its_lines() -> None:
         Scope("A.value", start=15, line=16, first=17, body=17, end=17),
         Scope("A.go", start=19, line=19, first=22, body=22, end=25),
         Scope("A.go.inner", start=22, line=22, first=23, body=23, end=23),
-        Scope("f", start=30, line=30, first=0, body=0, end=30),
-        Scope("f", start=33, line=33, first=0, body=0, end=35),
+        Scope("f", start=30, line=30, first=0, body=0, end=30, arms=((28, 0),)),
+        Scope("f", start=33, line=33, first=0, body=0, end=35, arms=((28, 1),)),
     )
 
 

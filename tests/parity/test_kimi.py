@@ -115,6 +115,11 @@ DECODES = {
         "",
         "keeps the KV connector",
     ),
+    "positions may be fewer than tokens": (
+        "min(slot_mapping.numel(), positions.numel()) >= num_tokens",
+        "slot_mapping.numel() >= num_tokens",
+        "declines fewer positions than tokens",
+    ),
 }
 
 

@@ -27,6 +27,11 @@ MUTANTS = {
         ],
         "layer, fusion on",
     ),
+    "skipped rows keep what the memory held": (
+        IMPL,
+        [("q_out.view(torch.uint8).zero_()", "pass")],
+        "speculative decoding: skipped rows are zero",
+    ),
     "k_pe stays three-dimensional": (
         IMPL,
         [("k_pe.squeeze(1),\n            kv_cache", "k_pe,\n            kv_cache")],

@@ -18,7 +18,7 @@ from backport.errors import BadInput, EnvironmentProblem
 from backport.report.buildkite import Buildkite, as_buildkite
 from backport.report.github import as_github
 from backport.report.junit import as_junit
-from backport.report.machine import as_json
+from backport.report.machine import as_json, problems_json
 from backport.report.markdown import LIMIT, as_markdown, code, plain
 from backport.report.outputs import FORMATS, rendered
 from backport.report.plain import as_text
@@ -80,9 +80,15 @@ def test_json_fits_the_schema_that_is_shipped(report: Report) -> None:
     values = json.loads(as_json(report))
     checker.validate(values)
     checker.validate(json.loads(as_json(Report(()))))
+    checker.validate(json.loads(problems_json(2, ["a problem"])))
     assert "text" in values["targets"][0]["stacks"][0]["hunks"][0]
     del values["targets"][0]["verdict"]
     assert not checker.is_valid(values)
+
+
+def test_a_run_that_ended_early_is_no_report() -> None:
+    with pytest.raises(NotAReport, match="ended early: no such thing"):
+        parse_report(problems_json(3, ["no such thing", "another"]))
 
 
 def test_json_comes_back_as_the_same_report(report: Report) -> None:

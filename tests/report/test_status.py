@@ -40,6 +40,17 @@ def test_the_matrix_and_what_changed(world: World, capsys: pytest.CaptureFixture
     assert lines[0].startswith("newly broken: team/v1.0.0 gate-fix: exact -> conflict (pkg/gate.py")
 
 
+def test_the_matrix_names_branches_and_tells_each_reason_once(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skip = (world.root / "manifests/team/v1.4.0.toml").read_text("utf-8")
+    world.manifest("team/v1.5.0", skip.replace("team/v1.4.0", "team/v1.5.0"))
+    _, text = status(world, capsys)
+    assert "team/v1.0.0: clean, branch team/v1.0.0\n" in text
+    (reason,) = [line for line in text.splitlines() if "not needed" in line]
+    assert reason.startswith("cache-fix skipped on team/v1.4.0, team/v1.5.0: not needed ")
+
+
 def test_since_a_file_is_a_message(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     path = world.root / "before.json"
     words = ["check", "--all", "-q", "--root", str(world.root), "--repo", str(world.repo)]

@@ -111,7 +111,7 @@ def test_a_branch_with_foreign_commits_is_refused_and_the_newest_is_named(
     foreign = world.repo.commit("By hand\n", {"README.md": b"# By hand\n"})
     world.repo.git("checkout", "-q", "main")
     line = refused(world, shell, 2)
-    assert f"branch {BRANCH} holds 1 commits that this tool did not make" in line
+    assert f"branch {BRANCH} holds 1 commit that this tool did not make" in line
     assert foreign[:12] in line
     assert "--force" in line
 
@@ -120,7 +120,7 @@ def test_a_foreign_commit_below_one_of_ours_is_found(world: World, shell: Shell)
     world.repo.commit("By hand\n", {"README.md": b"# By hand\n"})
     world.repo.commit("Ours\n\nStack: cache@000000000000\n", {"x": b"x\n"})
     world.repo.git("branch", BRANCH)
-    assert "holds 1 commits" in refused(world, shell, 2)
+    assert "holds 1 commit" in refused(world, shell, 2)
 
 
 def test_force_replaces_foreign_commits(world: World, shell: Shell) -> None:
@@ -410,7 +410,7 @@ def test_an_interrupted_run_ends_with_130_and_one_line(world: World, tmp_path: P
     env = git_that_kills(tmp_path / "bin", "index-pack", "before", "INT")
     done = finished(child(*world.words("apply"), env=env))
     assert (done.code, done.out) == (130, "")
-    assert done.err.strip() == "backport: interrupted; nothing was half written"
+    assert done.err == "backport: interrupted; nothing was half written\n"
     assert world.repo.snapshot() == before
 
 

@@ -176,6 +176,33 @@ def test_a_file_that_becomes_a_folder(world: World, shell: Shell) -> None:
     assert same_as_developed(world, repo)
 
 
+@pytest.mark.parametrize("start", ["a file", "a folder"])
+def test_a_file_and_a_folder_take_each_other_s_place_in_one_patch(
+    start: str, world: World, shell: Shell
+) -> None:
+    one, two = ({"thing": LINES}, {"thing/inner": OTHER, "thing/x": b"x\n"})
+    before, after = (one, two) if start == "a file" else (two, one)
+    developed(world, before, {})
+    repo = Repo(world.repo.path.parent / "developed")
+    repo.git("rm", "-qr", "thing")
+    repo.commit("The other\n", dict(after))
+    replace_stack(world.library, patches(repo, "v1.0.0")[-1:])
+    assert shell(*world.words("apply")).code == 0
+    assert same_as_developed(world, repo)
+    assert world.repo.is_sound()
+
+
+def test_files_that_exchange_their_names(world: World, shell: Shell) -> None:
+    rows, words = (b"".join(b"%s %d\n" % (w, n) for n in range(90)) for w in (b"row", b"word"))
+    after = {"one": rows, "two": words.replace(b"word 50\n", b"a longer word\n")}
+    repo = developed(world, {"one": words, "two": rows}, dict(after))
+    mail = repo.raw("format-patch", "-1", "--stdout", "--full-index", "-B", "-M", "HEAD")
+    assert mail.count(b"\nrename from ") == 2
+    replace_stack(world.library, [mail])
+    assert shell(*world.words("apply")).code == 0
+    assert same_as_developed(world, repo)
+
+
 def test_names_sort_as_git_sorts_them(world: World, shell: Shell) -> None:
     repo = developed(world, {}, {"a-b": b"1\n", "a/b": b"2\n", "a.b": b"3\n", "a0": b"4\n"})
     assert shell(*world.words("apply")).code == 0

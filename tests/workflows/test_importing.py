@@ -202,7 +202,10 @@ def test_an_existing_stack_is_only_written_again_with_force(work: World, shell: 
     imported(work, shell)
     toml = work.library.write("patches/mine/stack.toml", "# mine\n")
     work.repo.commit("Two\n", {"y": LINES})
-    assert refused(work, shell) == "patches/mine exists; give --force to write its patches again"
+    assert refused(work, shell) == (
+        "patches/mine exists; give --force to write its patches again, "
+        "or --update to see what moved"
+    )
     work.repo.git("reset", "-q", "--hard", "v1.0.0")
     work.repo.commit("Three\n", {"z": LINES})
     assert imported(work, shell, "--force").code == 0
@@ -225,7 +228,9 @@ def test_an_empty_commit_is_refused(work: World, shell: Shell) -> None:
     work.repo.commit("Real\n", {"x": LINES})
     empty = work.repo.commit("Nothing here\n", {})
     line = refused(work, shell)
-    assert line == f"commit {empty[:12]} (Nothing here) changes nothing; leave it out"
+    assert line == (
+        f"commit {empty[:12]} (Nothing here) changes nothing; leave it out, or give --skip-empty"
+    )
 
 
 def test_two_commits_with_one_name_are_refused(work: World, shell: Shell) -> None:
@@ -238,7 +243,7 @@ def test_two_commits_with_one_name_are_refused(work: World, shell: Shell) -> Non
 @pytest.mark.parametrize(
     ("commits", "problem"),
     [
-        ("v1.0.0", "'v1.0.0' is not a range START..END"),
+        ("v1.0.0", "there are no commits in v1.0.0..v1.0.0"),
         ("..work", "'..work' is not a range START..END"),
         ("v1.0.0..", "'v1.0.0..' is not a range START..END"),
         ("v1.0.0...work", "'v1.0.0...work' is not a range START..END"),

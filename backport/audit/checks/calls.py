@@ -61,6 +61,7 @@ _LAUNCH_OPTIONS = frozenset(
         "cluster_dims", "instruction_sched_variant", "sanitize_overflow", "grf_mode",
         "instrumentation_mode", "num_consumer_groups", "num_buffers_warp_spec", "extern_libs",
         "minRegAutoWS", "maxRegAutoWS", "ir_override", "pre_hook", "profile_scratch_size",
+        "enable_reflect_ftz",
     }
 )  # fmt: skip
 """What a launch takes beside the parameters of the kernel, over the compiler's back ends."""

@@ -18,6 +18,7 @@ from backport.audit.records import EITHER, KEYWORD, KEYWORDS, Function
 from backport.audit.scoping import Places
 from backport.audit.source import Site
 from backport.audit.subject import Check, Rule, Subject
+from backport.audit.terms import dotted, value_term
 from backport.audit.values import Sort, Value
 from backport.core.outcomes import Finding, Severity
 
@@ -145,11 +146,24 @@ def _reaches(places: Places, site: Site[ast.Call], suspect: Suspect) -> bool:
     if suspect.parameter not in given.keywords and not given.positional:
         return False
     func = site.node.func
-    receiver = places.type_of(func.value, site.scope) if isinstance(func, ast.Attribute) else ()
-    return not receiver or any(_may_be(places, value, suspect.cls) for value in receiver)
+    if not isinstance(func, ast.Attribute):
+        return False
+    receiver = places.type_of(func.value, site.scope)
+    named = _is_named(func.value, site)
+    return not receiver or any(_may_be(places, v, suspect.cls, named) for v in receiver)
 
 
-def _may_be(places: Places, value: Value, cls: Value) -> bool:
+def _is_named(node: ast.expr, site: Site[ast.Call]) -> bool:
+    """True where the receiver is a class by its own name, which no descendant stands in for."""
+    root = dotted(value_term(node)).partition(".")[0]
+    holder = site.scope.holder(root)
+    binds = holder.binds[root] if holder is not None else []
+    return bool(binds) and all(bind.form in ("import", "class") for bind in binds)
+
+
+def _may_be(places: Places, value: Value, cls: Value, named: bool) -> bool:
+    if value.sort is Sort.CLASS and named:
+        return value.as_class() == cls
     if value.sort not in (Sort.INSTANCE, Sort.CLASS):
         return False
     return value.as_class() in places.resolver.classes.chain(cls).classes

@@ -46,13 +46,20 @@ def check(subject: Subject) -> Iterator[Finding]:
     for commit, later in reverts(options.carried, options.history or ()):
         message = f"`{commit.subject}` was reverted by {later.commit[:12]} (`{later.subject}`)"
         yield Finding(
-            "", 0, 0, Severity.ERROR, REVERTED.code, message, commit.commit, REVERTED.mend
+            "",
+            0,
+            0,
+            Severity.ERROR,
+            REVERTED.code,
+            message,
+            commit.commit or commit.subject,
+            REVERTED.mend,
         )
 
 
 def needs(subject: Subject) -> str:
     if subject.options.history is None:
-        return "the history of the source is not at hand"
+        return "the source's history is asked by `backport audit`"
     return "" if subject.options.carried else "the stack names no commits of its source"
 
 
@@ -62,13 +69,18 @@ CHECK = Check(check, (REVERTED,), per_file=False, needs=needs, compared=False)
 def _takes_back(later: Commit, commit: Commit) -> bool:
     """True where a commit says that it reverts the other: by hash, pull request or subject."""
     text = f"{later.subject}\n{later.body}"
-    if any(commit.commit.startswith(found) for found in _HASH.findall(text)):
+    if any(_are_one(commit.commit, found) for found in _HASH.findall(text)):
         return True
     number = _NUMBER.search(commit.subject)
     if number is not None and number[1] in _PULL.findall(text):
         return True
     quoted = _SUBJECT.match(later.subject)
     return quoted is not None and _plain(quoted[1]) == _plain(commit.subject)
+
+
+def _are_one(known: str, named: str) -> bool:
+    """True where two commit ids, either of them cut short, may name one commit."""
+    return bool(known) and (known.startswith(named) or named.startswith(known))
 
 
 def _brings_back(later: Commit, commit: Commit) -> bool:

@@ -1,64 +1,99 @@
-"""Boot a tree as a simulated ROCm machine, in a process of its own, and import what changed.
+"""Boot a tree as a simulated ROCm machine, in processes of their own, and try it there.
 
 Depth beyond single functions: the platform is detected by the tree's own code (as
-gfx950 or gfx942), the custom ops register for real, and the signature of every op
-is compared with its fake's. Only mismatches that the pristine tree does not have
-count. Packages that vLLM wants but this needs not are dummies; where a real one is
-missing, the tree is unavailable, with the reason.
+gfx950 or gfx942), the custom ops register for real, and real layers are constructed
+and run. What is asked of the patched tree:
+
+- every changed module imports, every op takes its fake's parameters (only what the
+  pristine tree does better counts);
+- the layers of `intree/whole` run fused and split, and close where they must;
+- with the gates closed they leave what the pristine tree's layers leave, bit by bit;
+- the tests that the stacks carry are collected, and run as far as a CPU goes.
+
+Packages that vLLM wants but this needs not are dummies; where a real one is missing,
+the tree is unavailable, with the reason.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from backport.core.outcomes import Status
+from backport.core.stacks import Stack
 from backport.core.trees import EXECUTABLE, REGULAR, Entry, Overlay, Tree
-from backport.parity.values import Measurement
+from backport.parity.intree.carried import run_carried
+from backport.parity.intree.children import Unavailable, ask
+from backport.parity.values import Carried, Measurement
+from backport.parity.wire import BROKEN, measurement
 
 CHIPS = ("gfx950", "gfx942")
-NEEDED = ("numpy", "packaging", "regex", "pydantic", "cbor2", "psutil", "zmq", "einops",
-          "yaml", "tqdm", "msgspec", "cloudpickle")  # fmt: skip
-LIMIT = 180
-CHILD = Path(__file__).with_name("booted.py")
+CHILD = "backport.parity.intree.examined"
+AT_ONCE = 2  # processes; each takes about half a gigabyte
+WANTED = (("vllm/", (".py", ".json")), ("tests/", (".py",)), ("csrc/", ("bindings.cpp",)),
+          ("pyproject.toml", ("",)))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Booted:
-    """What a tree's process told: modules that do not import, ops that differ from their fakes."""
+class Booted(NamedTuple):
+    """What a tree's process told: imports that fail, ops unlike their fakes, how layers ran.
 
-    failed: Mapping[str, str]
-    mismatches: Mapping[str, str]
-    ops: int
-    platform: str
+    `closed` has a digest of what each layer leaves with its gates closed.
+    """
+
+    failed: Mapping[str, str] = {}
+    mismatches: Mapping[str, str] = {}
+    ops: int = 0
+    platform: str = ""
+    measurements: tuple[Measurement, ...] = ()
+    closed: Mapping[str, str] = {}
     problem: str = ""
 
 
-def boot_tree(base: Tree, changes: Mapping[str, Entry | None]) -> list[Measurement]:
-    """The patched tree booted on every chip, against the pristine one; unavailable is `not_run`."""
-    modules = sorted(
-        path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        for path, entry in changes.items()
-        if entry is not None and path.startswith("vllm/") and path.endswith(".py")
-    )
+def boot_tree(
+    base: Tree, changes: Mapping[str, Entry | None], stacks: Sequence[Stack], version: str
+) -> tuple[list[Measurement], tuple[Carried, ...]]:
+    """The patched tree on every chip, against the pristine one; unavailable is `not_run`."""
     with tempfile.TemporaryDirectory(prefix="backport-boot-") as folder:
         before, after = Path(folder, "pristine"), Path(folder, "patched")
         write_package(base, before)
         write_package(Overlay(base, dict(changes)), after)
-        pristine = start(before, CHIPS[0], modules)
-        return [m for chip in CHIPS for m in _judged(chip, start(after, chip, modules), pristine)]
+        request = {
+            "aiter": version,
+            "modules": changed_modules(changes),
+            "stacks": [(s.name, s.parity, sorted(s.paths())) for s in stacks],
+        }
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            carried = pool.submit(run_carried, after, CHIPS[0], stacks)
+            patched, pristine = (
+                [pool.submit(start, tree, chip, request | {"patched": tree is after})
+                 for chip in CHIPS]
+                for tree in (after, before)
+            )  # fmt: skip
+            pairs = [(a.result(), b.result()) for a, b in zip(patched, pristine, strict=True)]
+            found = [
+                m for chip, pair in zip(CHIPS, pairs, strict=True) for m in judged(chip, *pair)
+            ]
+            tests = carried.result()
+            return found + _untried(tests), tests
+
+
+def changed_modules(changes: Mapping[str, Entry | None]) -> list[str]:
+    """The dotted names of the package's modules that the changes leave behind."""
+    return sorted(
+        path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        for path, entry in changes.items()
+        if entry is not None and path.startswith("vllm/") and path.endswith(".py")
+    )
 
 
 def write_package(tree: Tree, folder: Path) -> None:
-    """The Python files of the tree's package, on disk."""
+    """The tree's package and tests, and the schemas of its compiled ops, on disk."""
     for path in tree.paths():
-        if not path.startswith("vllm/") or not path.endswith((".py", ".json")):
+        if not any(path.startswith(top) and path.endswith(ends) for top, ends in WANTED):
             continue
         entry = tree.entry(path)
         if entry is not None and entry.mode in (REGULAR, EXECUTABLE):
@@ -67,42 +102,18 @@ def write_package(tree: Tree, folder: Path) -> None:
             file.write_bytes(entry.data)
 
 
-def start(tree: Path, chip: str, modules: Sequence[str]) -> Booted:
-    """Run the child over a tree; a child that does not answer is a problem, not a failure."""
-    missing = [name for name in NEEDED if not _installed(name)]
-    if missing:
-        return Booted({}, {}, 0, "", f"packages are missing: {', '.join(missing)}")
-    answer = tree.with_name(f"{tree.name}-{chip}.json")
-    words = [sys.executable, str(CHILD), str(answer), str(tree), chip, *modules]
+def start(tree: Path, chip: str, request: Mapping[str, Any]) -> Booted:
+    """Ask a tree's process; a child that does not answer is a problem, not a failure."""
     try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, timeout=LIMIT, env=_environment(), check=False
-        )
-    except subprocess.TimeoutExpired:
-        return Booted({}, {}, 0, "", f"it did not boot within {LIMIT} s")
-    return _told(done, answer)
+        told = ask(CHILD, {**request, "tree": str(tree), "chip": chip})
+    except Unavailable as error:
+        return Booted(problem=str(error))
+    told["measurements"] = tuple(measurement(m) for m in told["measurements"])
+    return Booted(**told)
 
 
-def _told(done: subprocess.CompletedProcess[str], answer: Path) -> Booted:
-    if done.returncode or not answer.exists():
-        last = (done.stderr.strip().splitlines() or ["it ended without an answer"])[-1]
-        return Booted({}, {}, 0, "", last)
-    return Booted(**json.loads(answer.read_text("utf-8")))
-
-
-def _installed(name: str) -> bool:
-    import importlib.util
-
-    return importlib.util.find_spec(name) is not None
-
-
-def _environment() -> dict[str, str]:
-    off = dict.fromkeys(("VLLM_ROCM_USE_AITER_FP4BMM", "VLLM_ROCM_USE_AITER_FP8BMM"), "0")
-    on = dict.fromkeys(("TORCHDYNAMO_DISABLE", "VLLM_ROCM_USE_AITER", "VLLM_NO_USAGE_STATS"), "1")
-    return os.environ | off | on | {"VLLM_LOGGING_LEVEL": "ERROR"}
-
-
-def _judged(chip: str, found: Booted, pristine: Booted) -> list[Measurement]:
+def judged(chip: str, found: Booted, pristine: Booted) -> list[Measurement]:
+    """The claims about one chip; nothing but `not_run` where either tree does not boot."""
     if found.problem or pristine.problem:
         note = f"unavailable: {found.problem or pristine.problem}"
         return [_measurement(chip, "boot", Status.NOT_RUN, note)]
@@ -112,7 +123,31 @@ def _judged(chip: str, found: Booted, pristine: Booted) -> list[Measurement]:
     return [
         _claim(chip, "changed modules import", new),
         _claim(chip, f"{found.ops} ops have their fakes' signatures", fakes),
+        *(replace(m, candidate=f"{chip}: {m.candidate}") for m in found.measurements),
+        *_closed(chip, found.closed, pristine.closed),
     ]
+
+
+def _untried(tests: Sequence[Carried]) -> list[Measurement]:
+    """Carried tests that could not even be collected have not passed."""
+    reasons = dict.fromkeys(c.unavailable for c in tests if c.unavailable)
+    return [_measurement(CHIPS[0], "carried tests", Status.NOT_RUN, reason) for reason in reasons]
+
+
+def _closed(chip: str, found: Mapping[str, str], pristine: Mapping[str, str]) -> list[Measurement]:
+    """A layer that breaks fails; one that breaks in the pristine tree tells nothing."""
+    claims = []
+    for layer, digest in found.items():
+        name, before = (
+            f"{layer}: closed gate equals the pristine tree",
+            pristine.get(layer, "not run"),
+        )
+        if before.startswith(BROKEN):
+            claims.append(_measurement(chip, name, Status.NOT_RUN, f"pristine tree {before}"))
+            continue
+        differ = {} if before == digest else {"patched": digest, "pristine": before}
+        claims.append(_claim(chip, name, differ))
+    return claims
 
 
 def _claim(chip: str, name: str, wrong: Mapping[str, str]) -> Measurement:

@@ -1,8 +1,7 @@
-"""The child of `boot`: import a vLLM tree on a machine without a GPU; write JSON to ANSWER.
+"""In a process of its own: a vLLM tree on a machine without a GPU, as if it had one of AMD's.
 
-usage: booted.py ANSWER TREE CHIP MODULE...
-
-Nothing of the tree is patched but RocmPlatform.dispatch_key and device_type.
+Nothing of the tree is patched but four answers of RocmPlatform: the dispatch key and
+device type of its ops, whether memory can be pinned, how many compute units there are.
 """
 
 from __future__ import annotations
@@ -12,11 +11,9 @@ import importlib.abc
 import importlib.machinery
 import importlib.metadata
 import inspect
-import json
 import sys
 import types
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 DUMMIES = {
@@ -28,8 +25,10 @@ DUMMIES = {
     "watchfiles", "numba", "scipy", "python_json_logger", "urllib3", "httpx", "anthropic", "mcp",
     "opentelemetry", "model_hosting_container_standards", "prometheus_fastapi_instrumentator",
     "soundfile", "av", "librosa", "ijson", "grpc", "torchvision", "torchaudio", "ray",
+    "tblib", "datasets", "modelscope",
 }  # fmt: skip
 VERSION = "99.0.0"
+COMPUTE_UNITS = 256
 Mismatches = dict[str, str]
 
 
@@ -121,7 +120,7 @@ def amdsmi(chip: str) -> types.ModuleType:
         "target_graphics_version": chip,
         "device_id": "0x75a0",
         "market_name": "simulated",
-        "num_compute_units": 256,
+        "num_compute_units": COMPUTE_UNITS,
     }
     return stand_in(
         "amdsmi",
@@ -163,18 +162,24 @@ def versions() -> None:
     vars(importlib.metadata)["version"] = version
 
 
-def boot(tree: str, chip: str) -> str:
-    """Make the tree importable as a ROCm machine; the name of its fp8 dtype."""
+def boot(tree: str, chip: str, with_aiter: bool = True) -> Any:
+    """Make the tree importable as a ROCm machine, with an empty `aiter` or none; its fp8 dtype."""
     sys.meta_path.insert(0, Finder())
     sys.path.insert(0, tree)
     amdsmi(chip)
-    stand_in("aiter")
+    if with_aiter:
+        stand_in("aiter")
     versions()
     torch = importlib.import_module("torch")
     torch.version.hip = torch.version.hip or "7.0"
+    vars(torch.accelerator)["empty_cache"] = lambda: None
     platform = importlib.import_module("vllm.platforms.rocm").RocmPlatform
     platform.dispatch_key, platform.device_type = "CPU", "cpu"
-    return str(platform.fp8_dtype())
+    platform.is_pin_memory_available = classmethod(lambda cls: False)
+    platform.num_compute_units = classmethod(lambda cls, device_id=0: COMPUTE_UNITS)
+    # Read at its import, which may be earlier than the platform's.
+    vars(importlib.import_module("vllm.utils.torch_utils"))["PIN_MEMORY"] = False
+    return platform.fp8_dtype()
 
 
 def record_ops(mismatches: Mismatches) -> list[str]:
@@ -196,12 +201,9 @@ def record_ops(mismatches: Mismatches) -> list[str]:
     return seen
 
 
-def main(answer: str, tree: str, chip: str, *modules: str) -> None:
-    """Boot, import the modules, tell."""
-    mismatches: Mismatches = {}
+def import_failures(modules: Sequence[str]) -> dict[str, str]:
+    """The modules that do not import, with the reason; `absent: ...` where there is none."""
     failed: dict[str, str] = {}
-    platform = boot(tree, chip)
-    ops = record_ops(mismatches)
     for module in ("vllm._aiter_ops", *modules):
         try:
             importlib.import_module(module)
@@ -210,9 +212,4 @@ def main(answer: str, tree: str, chip: str, *modules: str) -> None:
             failed[module] = f"{absent}{error}"
         except Exception as error:  # noqa: BLE001 - whatever the tree raises is the finding
             failed[module] = f"{type(error).__name__}: {error}".split("\n")[0]
-    told = {"failed": failed, "mismatches": mismatches, "ops": len(ops), "platform": platform}
-    Path(answer).write_text(json.dumps(told), "utf-8")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return failed

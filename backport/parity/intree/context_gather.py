@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ATTENTION = "vllm/model_executor/layers/attention/mla_attention.py"
 BACKEND = "vllm/v1/attention/backends/mla/rocm_aiter_mla.py"
 GATHER_OPS = "vllm/v1/attention/ops/rocm_mla_context_gather.py"
+KERNEL = gather_kv_b_proj.NAME
 LOOP, CAT = "_compute_prefill_context", "_concat_k_nope_k_pe"
 DIMS = {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}
 
@@ -66,10 +67,10 @@ class Prefill:
     def _common_names(self) -> dict[str, Any]:
         return {
             "torch": self.torch,
-            "ops": SimpleNamespace(gather_and_maybe_dequant_cache=_gather),
+            "ops": SimpleNamespace(gather_and_maybe_dequant_cache=gather),
             "current_platform": SimpleNamespace(fp8_dtype=lambda: self.fp8, is_cpu=lambda: False),
             "_get_kv_b_proj_input_dtype": lambda *_: None,
-            "merge_attn_states": _merge,
+            "merge_attn_states": merge,
             "MLAAttentionImpl": object,
         }
 
@@ -157,7 +158,7 @@ class Prefill:
         return torch.cat([o for o, _ in done]), torch.cat([lse for _, lse in done], 1)
 
 
-def _gather(
+def gather(
     *,
     src_cache: torch.Tensor,
     dst: torch.Tensor,
@@ -179,7 +180,7 @@ def _gather(
     dst[:num_tokens] = (wide if kv_cache_dtype == "auto" else wide * scale).to(dst.dtype)
 
 
-def _merge(
+def merge(
     output: torch.Tensor,
     prefix_output: torch.Tensor,
     prefix_lse: torch.Tensor,
@@ -266,7 +267,8 @@ def flat(world: World) -> Aiter:
     return Aiter(world.aiter if at_least(world.aiter, bound) else bound)
 
 
-def _ran(prefill: Prefill, result: Any, fused: bool) -> Ran:
+def ran(prefill: Prefill, result: Any, fused: bool) -> Ran:
+    """What a pass left, with a launch per chunk where it is fused."""
     from backport.parity.cases.context_gather import outputs
 
     made = prefill.batch
@@ -280,7 +282,7 @@ def _ran(prefill: Prefill, result: Any, fused: bool) -> Ran:
 def gathered(world: World, made: gather_case.Inputs) -> Ran:
     """The patched loop with an AITER that has the kernel: one gather per chunk."""
     prefill = Prefill(world.patched, flat(world), made)
-    return _ran(prefill, prefill.run(), fused=True)
+    return ran(prefill, prefill.run(), fused=True)
 
 
 def split(world: World, made: gather_case.Inputs) -> Ran:
@@ -288,7 +290,7 @@ def split(world: World, made: gather_case.Inputs) -> Ran:
     prefill = Prefill(world.patched, flat(world), made)
     metadata = prefill.metadata()
     metadata.context_kv_indices = None
-    return _ran(prefill, prefill.run(metadata), fused=False)
+    return ran(prefill, prefill.run(metadata), fused=False)
 
 
 def concatenated(world: World, made: concat_case.Inputs) -> Ran:

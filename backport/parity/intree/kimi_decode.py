@@ -69,9 +69,16 @@ class Decode:
         return module.cut("FusedMLADecode")
 
     def run(
-        self, decodes: int | None = None, slots: torch.dtype = torch.int64, split: bool = False
+        self,
+        decodes: int | None = None,
+        slots: torch.dtype = torch.int64,
+        split: bool = False,
+        short: bool = False,
     ) -> torch.Tensor:
-        """One call with PADDING rows behind the batch; the fp8 query that was attended."""
+        """One call with PADDING rows behind the batch; the fp8 query that was attended.
+
+        With `short`, there are fewer positions than tokens.
+        """
         made, tokens = self.made, self.made.slots.numel()
         mapping = torch.full((tokens + PADDING,), -1)
         mapping[:tokens] = made.slots
@@ -92,7 +99,8 @@ class Decode:
             if split:
                 self.layer.attention.forward(q, *latents, output_shape=shape)
             else:
-                self.fused(padded(made.positions), q, *latents, output_shape=shape)
+                positions = made.positions[:-1] if short else padded(made.positions)
+                self.fused(positions, q, *latents, output_shape=shape)
         return self.layer.queries[-1]
 
     @property
@@ -193,6 +201,7 @@ CLAIMS: dict[str, Claim] = {
     "declines a piecewise graph": functools.partial(_batch_declines, mode=PIECEWISE),
     "declines a batch with prefills": _mixed,
     "declines int32 slots": functools.partial(_batch_declines, slots=torch.int32),
+    "declines fewer positions than tokens": functools.partial(_batch_declines, short=True),
     "keeps the KV connector": _connector,
 }
 

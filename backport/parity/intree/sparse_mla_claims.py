@@ -163,6 +163,24 @@ def _no_positions(world: World) -> None:
     claim(not build.launches, "the kernel ran without positions")
 
 
+def _speculative(world: World) -> None:
+    """With speculative decoding, the query of a row without a slot is zero, not left over."""
+    from backport.parity.cases.qk_rope_concat_and_cache import Shape, make
+    from backport.parity.intree.sparse_mla import Layer
+    from backport.parity.simulated import Aiter, qk_rope_cache
+
+    made = make(world, Shape(5, 16, 64, is_neox=True))
+    found = []
+    for speculative in (False, True):
+        build = qk_rope_cache.install(Aiter(world.aiter))
+        layer = Layer(world.patched, made, build, fused=True)
+        layer.impl.zero_fused_query = speculative
+        found.append(layer.run().view(torch.uint8))
+    left, zeroed = found
+    claim(not bool(zeroed[~made.live].any()), "a skipped row of the query is not zero")
+    claim(torch.equal(left[made.live], zeroed[made.live]), "a row with a slot changes")
+
+
 def _forget_positions(forward: Any, *args: Any, **kwargs: Any) -> Any:
     return forward(*args, **(kwargs | {"positions": None}))
 
@@ -247,6 +265,7 @@ CLAIMS: dict[str, Claim] = {
     ),
     "layer declines prefill context parallelism": lambda w: _layer_declines(w, Table(), pcp=2),
     "layer declines a HiSparse cache": _hisparse,
+    "speculative decoding: skipped rows are zero": _speculative,
     "missing positions are an error": _no_positions,
     "closed gate equals the pristine tree": _closed_is_pristine,
     "impl answers what the wrapper calls": _answers,

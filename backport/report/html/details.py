@@ -80,8 +80,9 @@ def _explained(hunk: HunkResult) -> Iterator[str]:
         yield f'<p class="reason">{text(hunk.reason)}</p>'
     if hunk.detail:
         yield f"<p>{text(hunk.detail)}</p>"
-    if hunk.outcome.failed:
-        yield paste(tuple(paste_block(hunk)))
+    block = paste_block(hunk) if hunk.outcome.failed else []
+    if block:
+        yield paste(tuple(block))
 
 
 def _shown(hunk: HunkResult, shown: HunkText | None) -> str:

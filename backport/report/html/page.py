@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from backport import __version__
+from backport.core.display import counted
 from backport.core.reports import Report, StackHead, TargetReport, Verdict
 from backport.report.html.attention import attention
 from backport.report.html.details import checks_table, stack_entry
@@ -127,7 +128,7 @@ def _cell(report: Report, name: str, row: int, at: int, look: Look) -> str:
         return f'<td><span class="cell {look.css}">{sign}</span>'
     failed = sum(hunk.outcome.failed for hunk in entry.result.hunks)
     more = f"{failed}/{len(entry.result.hunks)}" if failed else ""
-    tip = text(entry.result.reason or f"{len(entry.result.hunks)} hunks")
+    tip = text(entry.result.reason or counted(len(entry.result.hunks), "hunk"))
     return (
         f'<td><a class="cell {look.css}" href="#{anchor(row, at)}" title="{tip}" '
         f'data-stack="{text(name)}" data-target="{text(target.target)}" '

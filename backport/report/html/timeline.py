@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from backport.core.display import counted
 from backport.core.scanning import Commit, History, HunkHistory, Sight
 from backport.report.html.page import framed
 from backport.report.html.words import Look, badge, text
@@ -43,7 +44,8 @@ def _stack(history: History) -> Iterator[str]:
     yield from (_hunk(hunk) for hunk in changed)
     if still:
         items = "".join(f"<li>{badge(LOOKS[h.end])} <code>{text(h.hunk)}</code>" for h in still)
-        head = f"<summary>{len(still)} hunks never change</summary>"
+        never = counted(len(still), "hunk never changes", "hunks never change")
+        head = f"<summary>{never}</summary>"
         yield f"<details>{head}<ul>{items}</ul></details>"
     yield "</section>"
 

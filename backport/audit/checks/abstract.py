@@ -1,0 +1,81 @@
+"""Classes that leave a method abstract which a base declares so: making an object fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backport.audit.index import class_records
+from backport.audit.paths import is_test
+from backport.audit.records import Function
+from backport.audit.resolve import Resolver
+from backport.audit.subject import Check, Rule, Subject
+from backport.audit.table import Table
+from backport.audit.terms import dotted
+from backport.audit.values import Sort, Value
+from backport.core.outcomes import Finding, Severity
+
+LEFT = Rule(
+    "abstract-method",
+    "a class leaves a method abstract that its base declares so: making an object of it fails",
+    "carry the method, or give it the name that the base declares on the target",
+)
+
+_ENFORCING = "abc.ABC"
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Classes that the stack touches or whose bases it touches, and that cannot be made."""
+    classes = subject.resolver.classes
+    family = dict.fromkeys(
+        each
+        for path in sorted(subject.touched)
+        for cls in _classes(subject.table, path)
+        for each in (cls, *classes.descendants(cls))
+    )
+    for cls in family:
+        for name, base in _left(subject.resolver, cls):
+            message = f"`{cls.name}` leaves `{name}` abstract, as `{base.name}` declares it"
+            yield Finding(
+                cls.path, cls.line, 1, Severity.ERROR,
+                LEFT.code, message, f"{cls.name}.{name}", LEFT.mend,
+            )  # fmt: skip
+
+
+def needs(subject: Subject) -> str:
+    return "" if subject.before is not None or subject.touched else "nothing is changed"
+
+
+CHECK = Check(check, (LEFT,), per_file=False, needs=needs)
+
+
+def _classes(table: Table, path: str) -> Iterator[Value]:
+    record = table.record(path) if not is_test(path) else None
+    for name, cls in class_records(record.names) if record is not None else ():
+        yield Value(Sort.CLASS, path, name, cls.line, cls=cls)
+
+
+def _left(resolver: Resolver, cls: Value) -> Iterator[tuple[str, Value]]:
+    """The methods that a class without descendants leaves abstract, with who declares them."""
+    chain = resolver.classes.chain(cls)
+    if chain.open or _ENFORCING not in chain.externals or resolver.classes.descendants(cls):
+        return
+    if any(_is_abstract(f) for f in _functions(cls)):
+        return  # it is there to be extended
+    for base in chain.classes[1:]:
+        for function in filter(_is_abstract, _functions(base)):
+            first = next(resolver.classes.definitions(cls, function.name), None)
+            if first is not None and first[0] == base:
+                yield function.name, base
+
+
+def _functions(cls: Value) -> Iterator[Function]:
+    for bindings in cls.record.members.values():
+        if len(bindings) == 1 and bindings[0].function is not None:
+            yield bindings[0].function
+
+
+def _is_abstract(function: Function) -> bool:
+    """True for an abstract method of objects: a class of static ones is never made."""
+    last = {dotted(decorator).rpartition(".")[2] for decorator in function.decorators}
+    on_class = last & {"staticmethod", "classmethod"}
+    return bool(last & {"abstractmethod", "abstractproperty"}) and not on_class

@@ -1,0 +1,38 @@
+"""`backport diff`."""
+
+from __future__ import annotations
+
+import click
+
+from backport.cli.options import library_option, repo_option
+
+
+@click.command("diff")
+@click.argument("one", metavar="TARGET_A")
+@click.argument("other", metavar="TARGET_B")
+@click.option("--stack", "stacks", multiple=True, metavar="STACK", help="These stacks alone.")
+@repo_option
+@library_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    one: str, other: str, stacks: tuple[str, ...], repo: str | None, root: str | None, as_json: bool
+) -> int:
+    """Show how the same stacks differ on two targets: hunks, and the lines they change.
+
+    Places and context are left out: they differ between any two releases.
+    """
+    from backport.cli.screen import progress
+    from backport.library import find_root, load
+    from backport.report.contrasting import contrasts_json, contrasts_text
+    from backport.workflows.contrasting import contrasts
+    from backport.workflows.repositories import choose
+
+    library = load(find_root(root))
+    targets = library.manifest(one), library.manifest(other)
+    with progress() as update:
+        repository = choose(repo, list(targets), update)
+    with repository:
+        found = contrasts(library, targets, repository, stacks)
+    render = contrasts_json if as_json else contrasts_text
+    click.echo(render((targets[0].name, targets[1].name), found), nl=False)
+    return 0

@@ -1,0 +1,143 @@
+"""Keep what people decided about hunks beside their stacks, and offer it on other targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from backport.core.applying import apply_stack
+from backport.core.manifest_writing import entry_lines
+from backport.core.manifests import Adaptation, Manifest
+from backport.core.outcomes import HunkResult, StackOutcome, StackResult
+from backport.core.paths import decode
+from backport.core.reports import Offer
+from backport.core.resolutions import (
+    FOLDER,
+    Resolution,
+    entry_of,
+    file_name,
+    joined,
+    key_of,
+    offers,
+    read_resolutions,
+    remembered,
+    render_resolutions,
+    same_change,
+)
+from backport.core.stacks import Stack
+from backport.core.trees import Overlay, Tree
+from backport.errors import BadInput
+from backport.library import Library
+
+
+def known(root: Path, stack: str) -> list[Resolution]:
+    """Every resolution that is kept of a stack; raises BadInput where one cannot be read."""
+    found, problems = read_all(root, stack)
+    if problems:
+        raise BadInput(problems)
+    return found
+
+
+def read_all(root: Path, stack: str) -> tuple[list[Resolution], list[str]]:
+    """Every resolution of a stack that can be read, and the problems of the others."""
+    items: list[Resolution] = []
+    problems: list[str] = []
+    for path in sorted((root / "patches" / stack / FOLDER).glob("*.toml")):
+        found, told = read_resolutions(path.relative_to(root).as_posix(), decode(path.read_bytes()))
+        items += found
+        problems += told
+    return items, problems
+
+
+def remember(library: Library, manifest: Manifest, base: Tree) -> list[Path]:
+    """Keep what the manifest decides about its stacks' hunks; the files that changed."""
+    written: list[Path] = []
+    for name in manifest.stacks:
+        old = known(library.root, name)
+        new = remembered(manifest, library.stacks[name], base)
+        written += _write(library.root / "patches" / name, old, joined(old, new, manifest.name))
+    return written
+
+
+def _write(folder: Path, old: list[Resolution], items: list[Resolution]) -> list[Path]:
+    by_file: dict[str, list[Resolution]] = {file_name(item.hunk): [] for item in old}
+    for item in items:
+        by_file.setdefault(file_name(item.hunk), []).append(item)
+    written = []
+    for name, mine in by_file.items():
+        path = folder / name
+        text = render_resolutions(mine) if mine else None
+        if text is None:
+            path.unlink(missing_ok=True)
+            written.append(path)
+        elif not path.exists() or path.read_text("utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+            written.append(path)
+    return written
+
+
+# ---------------------------------------------------------------- offer
+
+
+def offered(
+    library: Library, manifest: Manifest, results: Mapping[str, StackResult], base: Tree
+) -> dict[str, tuple[Offer, ...]]:
+    """For each hunk without a place, what was decided about it elsewhere and would fit here.
+
+    `results` are those of the manifest's stacks on `base`, in its order.
+    """
+    overlay = Overlay(base)
+    found: dict[str, tuple[Offer, ...]] = {}
+    for name, result in results.items():
+        if result.outcome is StackOutcome.CONFLICT:
+            decided = known(library.root, name)
+            trial = _Trial(library.stacks[name], manifest, overlay, base)
+            found.update(_of_stack(trial, decided, result.hunks))
+        overlay.changes.update(result.changes)
+    return {key: some for key, some in found.items() if some}
+
+
+class _Trial:
+    """A stack on a target as it stands, to see what an entry would do there."""
+
+    def __init__(self, stack: Stack, manifest: Manifest, tree: Overlay, base: Tree) -> None:
+        self.stack = stack
+        self.entries = manifest.adaptations_of(stack.name)
+        self.target = manifest.name
+        self.tree = Overlay(tree.base, dict(tree.changes))
+        self.base = base
+
+    def fits(self, hunk: HunkResult, entry: Adaptation) -> bool:
+        """True where the hunk comes out well with this entry."""
+        entries = {**self.entries, str(hunk.id): entry}
+        for told in apply_stack(self.stack, entries, self.tree).hunks:
+            if told.id == hunk.id:
+                return not told.outcome.failed
+        return False
+
+
+def _of_stack(
+    trial: _Trial, decided: list[Resolution], hunks: Iterable[HunkResult]
+) -> dict[str, tuple[Offer, ...]]:
+    by_id = {str(found[0]): found for found in trial.stack.hunks()}
+    out = {}
+    for hunk in hunks:
+        mine = [item for item in decided if same_change(item, hunk.id)]
+        if not mine or not hunk.outcome.failed:
+            continue
+        _, _, file, index = by_id[str(hunk.id)]
+        scope = file.hunks[index].scope if index >= 0 else None
+        key = key_of(file.old_path or file.path, scope, trial.base)
+        fits = {at: trial.fits(hunk, entry_of(item, hunk.id)) for at, item in enumerate(mine)}
+        out[str(hunk.id)] = tuple(
+            Offer(found.resolution.made, found.match, *_as_entry(found.resolution, hunk))
+            for found in offers(mine, hunk.id, key, trial.target, fits)
+        )
+    return out
+
+
+def _as_entry(item: Resolution, hunk: HunkResult) -> tuple[tuple[str, ...], str]:
+    """The entry as lines for a manifest, and the text that a `replace` needs beside it."""
+    patch = f"{hunk.id.patch}.patch" if item.diff else ""
+    return tuple(entry_lines(entry_of(item, hunk.id, patch))), item.diff

@@ -1,0 +1,152 @@
+"""Kinds of faults in calls and launches."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.audit.mutants.files import (
+    FUNCTION,
+    GONE,
+    File,
+    Found,
+    add_keyword,
+    is_plain,
+    name_of,
+    named_parameters,
+    required,
+    takes_only_named,
+    without_keyword,
+)
+
+
+def function_keyword(file: File) -> Found:
+    for call in file.calls:
+        if is_plain(call) and takes_only_named(file.definition(name_of(call.func))):
+            yield add_keyword(file, call)
+
+
+def function_argument(file: File) -> Found:
+    """A required first argument left out."""
+    for call in file.calls:
+        found = file.definition(name_of(call.func)) or file.functions.get(name_of(call.func))
+        if not isinstance(found, FUNCTION) or not takes_only_named(found) or found.args.vararg:
+            continue
+        places = found.args.posonlyargs + found.args.args
+        if len(call.args) == 1 and is_plain(call) and len(places) > len(found.args.defaults):
+            following = file.span(call.keywords[0].value)[0] if call.keywords else None
+            begin, end = file.span(call.args[0])
+            if following is None:
+                yield call.lineno, file.replaced(begin, end, "")
+
+
+def _rejects(cls: ast.stmt | None) -> bool:
+    """A class whose own constructor, or whose dataclass fields, name all that it takes."""
+    if not isinstance(cls, ast.ClassDef):
+        return False
+    inits = [n for n in cls.body if getattr(n, "name", "") == "__init__"]
+    if inits:
+        return takes_only_named(inits[0])
+    return any("dataclass" in ast.unparse(decorator) for decorator in cls.decorator_list)
+
+
+def constructor_keyword(file: File) -> Found:
+    for call in file.calls:
+        if is_plain(call) and _rejects(file.definition(name_of(call.func))):
+            yield add_keyword(file, call)
+
+
+def function_excess(file: File) -> Found:
+    for call in file.calls:
+        found = file.functions.get(name_of(call.func))
+        if found is not None and takes_only_named(found) and not found.args.vararg and call.args:
+            extra = len(found.args.args) + len(found.args.posonlyargs) + 1
+            begin = file.span(call.args[0])[0]
+            yield call.lineno, file.replaced(begin, begin, "None, " * extra)
+
+
+def super_init_keyword(file: File) -> Found:
+    for call in file.calls:
+        func = call.func
+        if not isinstance(func, ast.Attribute) or func.attr != "__init__" or not is_plain(call):
+            continue
+        cls = file.around(call, ast.ClassDef)
+        bases = cls.bases if isinstance(cls, ast.ClassDef) else []
+        by_super = isinstance(func.value, ast.Call) and name_of(func.value.func) == "super"
+        if by_super and len(bases) == 1 and _rejects(file.definition(name_of(bases[0]))):
+            yield add_keyword(file, call)
+
+
+def _launches(file: File) -> Iterator[ast.Call]:
+    jitted = {
+        name
+        for name, node in file.functions.items()
+        if [ast.unparse(d) for d in node.decorator_list] == ["triton.jit"]
+    }
+    for call in file.calls:
+        kernel = call.func.value if isinstance(call.func, ast.Subscript) else None
+        if name_of(kernel) in jitted and is_plain(call):
+            yield call
+
+
+def launch_argument(file: File) -> Found:
+    for call in _launches(file):
+        if len(call.args) > 1:
+            begin, end = file.span(call.args[0])[0], file.span(call.args[1])[0]
+            yield call.lineno, file.replaced(begin, end, "")
+
+
+def launch_keyword(file: File) -> Found:
+    yield from (add_keyword(file, call) for call in _launches(file))
+
+
+def unpacking(file: File) -> Found:
+    for node in file.nodes:
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        call = node.value if isinstance(node, ast.Assign) else None
+        if not isinstance(target, ast.Tuple) or not isinstance(call, ast.Call):
+            continue
+        function = file.functions.get(name_of(call.func))
+        returned = [n for n in ast.walk(function) if isinstance(n, ast.Return)] if function else []
+        if returned and all(isinstance(n.value, ast.Tuple) for n in returned):
+            begin = file.span(target.elts[0])[0]
+            yield target.lineno, file.replaced(begin, begin, "_gone, ")
+
+
+def launch_keyword_dropped(file: File) -> Found:
+    for call in _launches(file):
+        kernel = file.functions[name_of(call.func.value)]  # type: ignore[attr-defined]
+        for keyword in call.keywords:
+            if keyword.arg in required(kernel):
+                yield without_keyword(file, call, keyword)
+
+
+def keyword_dropped(file: File) -> Found:
+    """A keyword that the function needs left out of a call."""
+    for call in file.calls:
+        found = file.definition(name_of(call.func)) or file.functions.get(name_of(call.func))
+        if takes_only_named(found) and is_plain(call):
+            for keyword in call.keywords:
+                if keyword.arg in required(found):
+                    yield without_keyword(file, call, keyword)
+
+
+def parameter_renamed(file: File) -> Found:
+    """A parameter under another name, while another file passes it by the old one."""
+    for name, node in file.functions.items():
+        if not takes_only_named(node):
+            continue
+        texts = [file.project.texts[path] for path in file.importers(name)]
+        for parameter in named_parameters(node):
+            used = re.compile(rf"(?<![\w.]){name}\([^()]*\b{parameter}=")
+            if any(used.search(text) for text in texts):
+                yield _with_renamed(file, node, parameter)
+
+
+def _with_renamed(file: File, node: ast.FunctionDef, parameter: str) -> tuple[int, str]:
+    """The file with a parameter of a function renamed, in its body too."""
+    begin, end = file.span(node)
+    body = file.text.encode()[begin:end].decode()
+    changed = re.sub(rf"(?<![\w.]){parameter}\b", f"{parameter}{GONE}", body)
+    return node.lineno, file.replaced(begin, end, changed)

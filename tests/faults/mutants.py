@@ -1,0 +1,176 @@
+"""Small faults put into the heart of the tool, one at a time: the tests must see each of them.
+
+    python -m tests.faults.mutants                    # every mutant of the files below
+    python -m tests.faults.mutants --sample 60        # some of them
+    python -m tests.faults.mutants backport/core/x.py:tests/core/test_x.py
+
+A mutant is made in a fork of this process, in the module that is loaded, and the tests
+of its file run there until one fails. What survives is printed as `file:line: change`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import importlib
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import NamedTuple
+
+import pytest
+
+from tests.repos import PROJECT
+
+HEART = {
+    "backport/core/placing.py": ("test_placing", "test_properties", "test_applying"),
+    "backport/core/applying.py": ("test_applying", "test_properties"),
+    "backport/core/merging.py": ("test_merging", "test_applying"),
+}
+SECONDS = 120  # a mutant that runs longer is caught: it hangs
+_SWAPS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+}
+
+
+class Mutant(NamedTuple):
+    """One changed module: where, what was changed, and its tree."""
+
+    file: str
+    line: int
+    change: str
+    tree: ast.Module
+
+
+def mutants(file: str) -> Iterator[Mutant]:
+    """Every mutant of a file, in the order of its nodes."""
+    source = ast.parse((PROJECT / file).read_text("utf-8"))
+    for index, node in enumerate(ast.walk(source)):
+        for change in range(_changes(node)):
+            tree = copy.deepcopy(source)
+            spot = next(n for at, n in enumerate(ast.walk(tree)) if at == index)
+            before = ast.unparse(spot)
+            _change(spot, change)
+            ast.fix_missing_locations(tree)
+            yield Mutant(file, getattr(node, "lineno", 0), f"{before} -> {ast.unparse(spot)}", tree)
+
+
+def _changes(node: ast.AST) -> int:
+    """In how many ways a node is changed."""
+    if isinstance(node, ast.Compare):
+        return sum(type(op) in _SWAPS for op in node.ops)
+    if isinstance(node, ast.BoolOp | ast.BinOp):
+        return int(type(node.op) in _SWAPS)
+    if isinstance(node, ast.If | ast.IfExp | ast.While):
+        return 1
+    if isinstance(node, ast.UnaryOp):
+        return int(isinstance(node.op, ast.Not))
+    return int(isinstance(node, ast.Constant) and isinstance(node.value, int))
+
+
+def _change(node: ast.AST, nth: int) -> None:
+    if isinstance(node, ast.Compare):
+        at = [place for place, op in enumerate(node.ops) if type(op) in _SWAPS][nth]
+        node.ops[at] = _SWAPS[type(node.ops[at])]()  # type: ignore[call-overload]
+    elif isinstance(node, ast.BoolOp | ast.BinOp):
+        node.op = _SWAPS[type(node.op)]()  # type: ignore[assignment]
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        node.test = ast.UnaryOp(ast.Not(), node.test)
+    elif isinstance(node, ast.UnaryOp):
+        node.op = ast.UAdd()
+        node.operand = ast.Call(ast.Name("bool", ast.Load()), [node.operand], [])
+    elif isinstance(node, ast.Constant):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1  # type: ignore[operator]
+
+
+def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
+    """True where every test passes with the mutant in place."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, 1)
+            os.dup2(null, 2)
+            _put(mutant)
+            words = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+            code = int(pytest.main(words))
+        finally:
+            os._exit(code)
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return False
+
+
+def _put(mutant: Mutant) -> None:
+    """Run the mutant in its module, and hand its functions to whoever imported them."""
+    module = _module(mutant.file)
+    old = {key: value for key, value in vars(module).items() if isinstance(value, FunctionType)}
+    exec(compile(mutant.tree, mutant.file, "exec"), vars(module))  # noqa: S102
+    for other in [*sys.modules.values()]:
+        for key, value in [*vars(other).items()] if isinstance(other, ModuleType) else ():
+            name = getattr(value, "__name__", "")
+            if isinstance(value, FunctionType) and old.get(name) is value:
+                setattr(other, key, vars(module)[name])
+
+
+def _module(file: str) -> ModuleType:
+    return importlib.import_module(file.removesuffix(".py").replace("/", "."))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("pairs", nargs="*", metavar="FILE:TESTS")
+    parser.add_argument("--sample", type=int, help="only so many, chosen by chance")
+    parser.add_argument("--seed", type=int, default=8)
+    given = parser.parse_args()
+    files = {
+        file: [f"tests/core/{name}.py" for name in names]
+        for file, names in HEART.items()
+        if Path(PROJECT, file).exists()
+    }
+    if given.pairs:
+        files = {file: [tests] for file, _, tests in (pair.partition(":") for pair in given.pairs)}
+    made = [mutant for file in files for mutant in mutants(file)]
+    if given.sample:
+        made = random.Random(given.seed).sample(made, min(given.sample, len(made)))  # noqa: S311
+    for file in files:
+        _module(file)
+    left = [mutant for mutant in made if _told(mutant, survives(mutant, files[mutant.file]))]
+    sys.stdout.write(f"{len(made)} mutants, {len(made) - len(left)} killed, {len(left)} survived\n")
+
+
+def _told(mutant: Mutant, survived: bool) -> bool:
+    if survived:
+        sys.stdout.write(f"{mutant.file}:{mutant.line}: {mutant.change}\n")
+        sys.stdout.flush()
+    return survived
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Disks that are full, folders that nobody may write, objects that are damaged, git that dies.
+
+Every time: one line, exit 3, the repository as it was, and the next run right.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.repos import BRANCH, FUSED, PROJECT, Repo, Shell, World
+
+
+def run_with(world: World, before: Callable[[], None] | None = None) -> str:
+    """The one line with which a run ends that may change nothing, in an environment of its own."""
+    was = world.repo.snapshot()
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "backport", *world.words("apply", "--no-audit")],
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=before,
+    )
+    assert (done.returncode, done.stdout) == (3, ""), done
+    assert world.repo.snapshot() == was
+    (line,) = done.stderr.splitlines()
+    return line.removeprefix("backport: error: ")
+
+
+def is_right(world: World, shell: Shell) -> None:
+    assert shell(*world.words("apply")).code == 0
+    assert world.repo.changed(BRANCH, "v1.0.0") == dict(FUSED)
+    assert world.repo.is_sound()
+
+
+def limited(size: int) -> Callable[[], None]:
+    """No file may grow beyond this size, which is what a full disk looks like from inside."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 700])
+def test_no_room_for_the_objects(size: int, world: World, shell: Shell) -> None:
+    line = run_with(world, limited(size))
+    assert line == "git index-pack was ended by SIGXFSZ (a limit on file sizes); run again"
+    is_right(world, shell)
+
+
+@pytest.fixture
+def full_disk(world: World, tmp_path: Path) -> Iterator[World]:
+    """The world's repository on a disk that is full to the last byte."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount a small disk here")
+    try:
+        shutil.copytree(world.repo.path, disk / "repo", symlinks=True)
+        Repo(disk / "repo").git("update-index", "-q", "--refresh")
+        fill = disk / "filler"
+        with fill.open("wb", buffering=0) as file:
+            try:
+                while file.write(bytes(4096)):
+                    pass
+            except OSError:
+                pass
+        yield world.at(disk / "repo")
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk(full_disk: World, shell: Shell) -> None:
+    assert "No space left on device" in run_with(full_disk)
+    (full_disk.repo.path.parent / "filler").unlink()
+    is_right(full_disk, shell)
+
+
+@pytest.fixture
+def read_only(world: World) -> Iterator[World]:
+    """The world with a repository that nobody may write, root included."""
+    path = str(world.repo.path)
+    if os.geteuid():
+        subprocess.run(["chmod", "-R", "a-w", path], check=True)
+        yield world
+        subprocess.run(["chmod", "-R", "u+w", path], check=True)
+        return
+    if subprocess.run(["mount", "--bind", path, path], capture_output=True, check=False).returncode:
+        pytest.skip("root writes everywhere, and may not mount here")
+    subprocess.run(["mount", "-o", "remount,bind,ro", path], check=True)
+    yield world
+    subprocess.run(["umount", path], check=False, capture_output=True)
+
+
+def test_a_read_only_repository(read_only: World) -> None:
+    line = run_with(read_only)
+    assert line.startswith("git index-pack failed: ")
+    assert "Read-only file system" in line or "ermission denied" in line
+
+
+def test_a_check_of_a_read_only_repository_needs_nothing(read_only: World, shell: Shell) -> None:
+    assert shell(*read_only.words("check", "--no-audit")).code == 0
+
+
+def test_a_library_that_nobody_may_write_gets_no_half_lock(world: World, shell: Shell) -> None:
+    folder = world.library.root / "manifests/me"
+    lock = folder / "v1.0.0.lock"
+    lock.mkdir()  # nothing can be moved onto a folder
+    done = shell(*world.words("apply", "--lock", "--no-audit"))
+    assert done.code == 3
+    assert "v1.0.0.lock" in done.problems[0]
+    assert sorted(path.name for path in folder.iterdir()) == ["v1.0.0.lock", "v1.0.0.toml"]
+
+
+def refs(repo: Repo) -> dict[str, bytes]:
+    """HEAD and all refs as files, where git itself can no longer list them."""
+    names = ("HEAD", "packed-refs")
+    files = [repo.common / name for name in names] + [*(repo.common / "refs").rglob("*")]
+    return {str(path): path.read_bytes() for path in files if path.is_file()}
+
+
+@pytest.mark.parametrize("at", [0.3, 0.6, 0.95])
+def test_a_damaged_pack(at: float, world: World, shell: Shell) -> None:
+    world.repo.git("gc", "-q")
+    (pack,) = (world.repo.common / "objects/pack").glob("*.pack")
+    whole = pack.read_bytes()
+    pack.chmod(0o644)
+    place = int(len(whole) * at)
+    pack.write_bytes(whole[:place] + bytes(64) + whole[place + 64 :])
+    was = refs(world.repo)
+    done = shell(*world.words("apply", "--no-audit"))
+    assert done.code in (0, 3)  # 0: nothing that is needed was hit
+    assert len(done.problems) == (done.code == 3)
+    if done.code == 3:
+        assert refs(world.repo) == was
+    pack.write_bytes(whole)
+    is_right(world, shell)
+
+
+def test_a_pack_without_its_index(world: World, shell: Shell) -> None:
+    world.repo.git("gc", "-q")
+    (index,) = (world.repo.common / "objects/pack").glob("*.idx")
+    whole = index.read_bytes()
+    index.unlink()
+    was = refs(world.repo)
+    done = shell(*world.words("apply", "--no-audit"))
+    assert (done.code, len(done.problems)) == (3, 1)
+    assert refs(world.repo) == was
+    index.write_bytes(whole)
+    is_right(world, shell)
+
+
+DYING = '#!/bin/sh\ncase "$*" in *" {verb} "*) kill -KILL $$;; esac\nexec \'{git}\' "$@"\n'
+
+
+@pytest.mark.parametrize("verb", ["config", "cat-file", "index-pack", "update-ref"])
+def test_git_that_dies_at_its_work(
+    verb: str, world: World, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = shutil.which("git")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text(DYING.format(verb=verb, git=git))
+    (tmp_path / "bin/git").chmod(0o755)
+    was = world.repo.snapshot()
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+        done = shell(*world.words("apply", "--no-audit"))
+    (line,) = done.problems
+    assert (done.code, done.out) == (3, "")
+    assert line.startswith(f"backport: error: git {verb} was ended by SIGKILL")
+    assert world.repo.snapshot() == was
+    is_right(world, shell)
+
+
+def test_a_lock_that_a_killed_git_left_says_how_to_go_on(world: World, shell: Shell) -> None:
+    lock = world.repo.path / f".git/refs/heads/{BRANCH}.lock"
+    lock.parent.mkdir()
+    lock.touch()
+    done = shell(*world.words("apply", "--no-audit"))
+    (line,) = done.problems
+    assert done.code == 3
+    assert line.endswith("one was killed there: delete that file.")
+    lock.unlink()
+    is_right(world, shell)

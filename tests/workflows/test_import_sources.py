@@ -1,0 +1,374 @@
+"""What may be imported besides a range of commits, and what the stack then says of itself."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.repos import BRANCH, ENGINE, FUSED, Done, Shell, World, patches
+
+LINES = b"".join(b"line %d\n" % number for number in range(1, 21))
+CHANGED = LINES.replace(b"line 9\n", b"line nine\n")
+
+
+@pytest.fixture
+def work(world: World) -> World:
+    """A world whose checkout is on a branch with two commits that nobody has imported."""
+    world.repo.git("checkout", "-q", "-b", "work")
+    world.repo.commit("Add lines\n\nCo-authored-by: A <a@b.c>\n", {"lines.txt": LINES})
+    world.repo.commit("Change a line\n\nSigned-off-by: B <b@b.c>\n", {"lines.txt": CHANGED})
+    return world
+
+
+def run(work: World, shell: Shell, source: str | Path, *more: str) -> Done:
+    place = ("--repo", str(work.repo.path), "--root", str(work.library.root))
+    return shell("import", source, "--stack", "mine", *place, *more)
+
+
+def toml(work: World) -> dict[str, object]:
+    return tomllib.loads((work.library.root / "patches/mine/stack.toml").read_text())
+
+
+def files(work: World) -> dict[str, bytes]:
+    folder = work.library.root / "patches/mine"
+    return {path.name: path.read_bytes() for path in folder.glob("*")} if folder.exists() else {}
+
+
+def mailbox(work: World, folder: Path) -> Path:
+    """The branch as `git format-patch` writes it with the user's own settings."""
+    path = folder / "pull.mbox"
+    path.write_bytes(work.repo.raw("format-patch", "--stdout", "-U5", "v1.0.0..work"))
+    return path
+
+
+def same_tree(work: World, shell: Shell) -> None:
+    """`apply` of the imported stack gives the tree of the branch."""
+    work.library.manifest("mine")
+    assert shell(*work.words("apply", "--force")).code == 0
+    trees = [work.repo.git("rev-parse", f"{name}^{{tree}}") for name in (BRANCH, "work")]
+    assert trees[0] == trees[1]
+
+
+def test_a_mailbox_gives_the_same_stack_as_its_commits(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    assert run(work, shell, mailbox(work, tmp_path)).code == 0
+    by_mail = {name: text for name, text in files(work).items() if name != "stack.toml"}
+    assert run(work, shell, "v1.0.0..work", "--force").code == 0
+    assert {name: files(work)[name] for name in by_mail} == by_mail
+    same_tree(work, shell)
+
+
+def test_the_stack_says_where_it_came_from(work: World, shell: Shell, tmp_path: Path) -> None:
+    mbox = mailbox(work, tmp_path)
+    assert run(work, shell, mbox, "--pull", "47757").code == 0
+    commits = work.repo.git("rev-list", "--reverse", "v1.0.0..work").split()
+    found = toml(work)
+    assert (found["kind"], found["home"], found["title"]) == ("upstream", "v1.0.0", "Change a line")
+    assert found["retire"] == "when vllm-project/vllm#47757 is in the base"
+    assert found["upstream"] == {
+        "repo": "vllm-project/vllm",
+        "pull": 47757,
+        "state": "open",
+        "relation": "cherry-pick",
+        "commits": commits,
+        "source": str(mbox),
+    }
+    assert "patches/mine" not in shell("lint", "--root", str(work.library.root)).err
+
+
+def test_authors_and_sign_offs_of_others_stay_in_the_squashed_commit(
+    work: World, shell: Shell
+) -> None:
+    work.repo.git("commit", "-q", "--amend", "--no-edit", "--author=C <c@b.c>")
+    assert run(work, shell, "v1.0.0..work").code == 0
+    same_tree(work, shell)
+    message = work.repo.message(BRANCH).decode()
+    block = message.rstrip("\n").rpartition("\n\n")[2].split("\n")
+    assert block[-5:] == [
+        "Co-authored-by: Test Person <test@example.com>",
+        "Co-authored-by: A <a@b.c>",
+        "Co-authored-by: C <c@b.c>",
+        "Signed-off-by: B <b@b.c>",
+        "Signed-off-by: Test Person <test@example.com>",
+    ]
+    parsed = work.repo.git("interpret-trailers", "--parse", feed=message.encode())
+    assert parsed.split("\n") == block
+
+
+def test_a_branch_is_its_commits_above_the_nearest_release(work: World, shell: Shell) -> None:
+    assert run(work, shell, "work").code == 0
+    assert files(work)["series"] == b"add-lines\nchange-a-line\n"
+    assert toml(work)["home"] == "v1.0.0"
+    same_tree(work, shell)
+
+
+def test_standard_input_is_a_mailbox(
+    work: World, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = mailbox(work, tmp_path).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert run(work, shell, "-").code == 0
+    same_tree(work, shell)
+
+
+QUILT = b"Description: Add lines\nAuthor: D <d@b.c>\n\n"
+LISTS = {
+    "quilt": ("series", b"# order\nb/Add_Lines.patch -p1\nchange.diff # last\n"),
+    "electron": (".patches", b"b/Add_Lines.patch\nchange.diff\n"),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), LISTS.values(), ids=LISTS.keys())
+def test_a_folder_is_taken_in_the_order_of_its_list(
+    name: str, text: bytes, work: World, shell: Shell, tmp_path: Path
+) -> None:
+    first, second = patches(work.repo, "v1.0.0")
+    folder = tmp_path / "debian"
+    (folder / "b").mkdir(parents=True)
+    (folder / name).write_bytes(text)
+    (folder / "b/Add_Lines.patch").write_bytes(QUILT + first[first.index(b"diff --git") :])
+    (folder / "change.diff").write_bytes(second)
+    assert run(work, shell, folder).code == 0
+    assert files(work)["series"] == b"add-lines\nchange\n"
+    same_tree(work, shell)
+
+
+def test_numbered_files_need_no_list(work: World, shell: Shell, tmp_path: Path) -> None:
+    work.repo.git("format-patch", "-q", "-o", str(tmp_path / "out"), "v1.0.0..work")
+    (tmp_path / "out/notes.txt").write_text("not a patch")
+    assert run(work, shell, tmp_path / "out").code == 0
+    assert files(work)["series"] == b"add-lines\nchange-a-line\n"
+
+
+def test_mails_of_one_subject_are_numbered_and_a_mail_that_is_there_twice_is_refused(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    first, second = patches(work.repo, "v1.0.0")
+    path = tmp_path / "two.mbox"
+    path.write_bytes(first + second.replace(b"Change a line", b"Add lines"))
+    assert run(work, shell, path).code == 0
+    assert files(work)["series"] == b"add-lines\nadd-lines-2\n"
+    path.write_bytes(first + second + second)
+    done = run(work, shell, path, "--force")
+    assert done.code == 2
+    assert done.problems[0].endswith(f"{path}: holds the same patch as {path}; leave one out")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"gone.patch\n", "series: names gone.patch, which is not there"),
+        (b"one.patch -R\n", "series:1: one.patch has the option -R; only -p1 is read"),
+        (b"\n../one.patch\n", "series:2: unsafe path '../one.patch': it has the component '..'"),
+        (b"# nothing\n", "series: names no patch"),
+    ],
+)
+def test_a_list_that_cannot_be_followed_is_one_line(
+    text: bytes, problem: str, work: World, shell: Shell, tmp_path: Path
+) -> None:
+    folder = tmp_path / "q"
+    folder.mkdir()
+    (folder / "series").write_bytes(text)
+    done = run(work, shell, folder)
+    assert (done.code, done.problems) == (2, [f"backport: error: {folder}/{problem}"])
+    assert files(work) == {}
+
+
+def test_a_cover_letter_becomes_title_and_reason(work: World, shell: Shell, tmp_path: Path) -> None:
+    cover = b"From: A <a@b.c>\nSubject: [PATCH 0/2] [ROCm] Fuse it\n\nIt is slow.\n\n---\n 1 file\n"
+    path = tmp_path / "series.mbox"
+    zero = b"From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n"
+    path.write_bytes(zero + cover + b"\n" + mailbox(work, tmp_path).read_bytes())
+    done = run(work, shell, path)
+    assert done.code == 0
+    assert "the cover letter is kept as the stack's title and reason" in done.err
+    assert (toml(work)["title"], toml(work)["why"]) == ("[ROCm] Fuse it", "It is slow.")
+
+
+def test_patches_without_a_place_at_home_are_named_and_nothing_is_written(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    work.repo.commit("Other engine\n", {"engine/ops.py": b"x = 1\n"})
+    work.repo.commit("Wanted\n", {"engine/ops.py": b"x = 2\n"})
+    path = tmp_path / "one.patch"
+    path.write_bytes(work.repo.raw("format-patch", "-1", "--stdout"))
+    done = run(work, shell, path, "--home", "v1.0.0")
+    assert done.code == 1
+    assert ": engine/ops.py: " in done.problems[0]
+    assert done.problems[0].endswith("[conflict]")
+    assert "give the --home that they are written on, or --unplaced" in done.problems[-1]
+    assert files(work) == {}
+    assert run(work, shell, path).code == 2  # no release of the library fits: nothing is guessed
+    assert files(work) == {}
+    assert run(work, shell, path, "--home", "v1.0.0", "--unplaced").code == 0
+    assert "patches/mine" not in shell("lint", "--root", str(work.library.root)).err
+
+
+def test_what_the_home_has_already_is_nothing_to_import(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    mbox = mailbox(work, tmp_path)
+    work.repo.git("tag", "v1.1.0", "work")
+    done = run(work, shell, mbox, "--home", "v1.1.0")
+    assert done.code == 1
+    assert done.problems == [
+        f"backport: error: {mbox}: the home has this change already; nothing was written"
+    ]
+    assert files(work) == {}
+
+
+def test_a_home_that_is_nowhere_is_refused(work: World, shell: Shell, tmp_path: Path) -> None:
+    done = run(work, shell, "v1.0.0..work", "--home", "v9.9.9")
+    assert done.code == 3
+    assert "has no commit v9.9.9" in done.problems[0]
+    assert files(work) == {}
+
+
+def test_commits_of_another_branch_are_written_anew_for_the_home(work: World, shell: Shell) -> None:
+    longer = b"# new\n\n" + ENGINE["engine/attention.py"]
+    work.repo.commit("Longer\n", {"engine/attention.py": longer})
+    middle = work.repo.git("rev-parse", "HEAD")
+    data = longer.replace(b"return g * self.scale", b"return self.scale * g")
+    work.repo.commit("More\n", {"engine/attention.py": data})
+    assert run(work, shell, f"{middle}..work", "--home", "v1.0.0").code == 0
+    assert b"\n@@ -10,4 +10,4 @@ Attention.backward\n" in files(work)["more.patch"]
+    assert toml(work)["home"] == "v1.0.0"
+
+
+def test_merges_and_empty_commits_are_taken_only_when_told_how(work: World, shell: Shell) -> None:
+    work.repo.git("checkout", "-q", "-b", "side", "v1.0.0")
+    work.repo.commit("There\n", {"side.txt": LINES})
+    work.repo.git("checkout", "-q", "work")
+    work.repo.git("merge", "-q", "-m", "Merge side", "side")
+    work.repo.commit("Nothing\n", {})
+    assert run(work, shell, "v1.0.0..work").code == 2
+    assert run(work, shell, "v1.0.0..work", "--first-parent").code == 2
+    done = run(work, shell, "v1.0.0..work", "--first-parent", "--skip-empty")
+    assert done.code == 0
+    assert "changes nothing and is left out" in done.err
+    assert files(work)["series"] == b"add-lines\nchange-a-line\nmerge-side\n"
+    same_tree(work, shell)
+
+
+def test_a_change_on_top_of_other_stacks_says_which_ones_it_needs(
+    world: World, shell: Shell
+) -> None:
+    world.library.stack("notes", [_note(world)], "Notes")
+    world.library.manifest("notes", "cache")
+    assert shell(*world.words("apply")).code == 0
+    world.repo.git("checkout", "-q", "-b", "work", BRANCH)
+    fused = FUSED["engine/attention.py"].replace(b"return q * k", b"return k * q")
+    world.repo.commit("Turn it\n", {"engine/attention.py": fused})
+    done = run(world, shell, f"{BRANCH}..work")
+    assert done.code == 0
+    assert "it needs cache, whose files it changes" in done.err
+    assert (toml(world)["home"], toml(world)["after"]) == ("v1.0.0", ["cache"])
+    world.library.manifest("notes", "mine")
+    alone = shell(*world.words("check"))
+    assert "mine must come after cache; list that one before it" in alone.err
+    world.library.manifest("notes", "cache", "mine")
+    assert shell(*world.words("apply")).code == 0
+    trees = [world.repo.git("rev-parse", f"{name}^{{tree}}") for name in (BRANCH, "work")]
+    assert trees[0] == trees[1]
+
+
+def test_a_mail_that_fits_only_on_top_of_a_stack_says_so(
+    world: World, shell: Shell, tmp_path: Path
+) -> None:
+    assert shell(*world.words("apply")).code == 0
+    world.repo.git("checkout", "-q", "-b", "work", BRANCH)
+    fused = FUSED["engine/attention.py"].replace(b"return q * k", b"return k * q")
+    world.repo.commit("Turn it\n", {"engine/attention.py": fused})
+    path = tmp_path / "turn.patch"
+    path.write_bytes(world.repo.raw("format-patch", "-1", "--stdout"))
+    done = run(world, shell, path, "--home", "v1.0.0")
+    assert done.code == 0
+    assert "fits v1.0.0 only on top of cache: `after` in stack.toml says so" in done.err
+    assert toml(world)["after"] == ["cache"]
+    world.library.manifest("cache", "mine")
+    assert shell(*world.words("apply")).code == 0
+    trees = [world.repo.git("rev-parse", f"{name}^{{tree}}") for name in (BRANCH, "work")]
+    assert trees[0] == trees[1]
+
+
+def _note(world: World) -> bytes:
+    world.repo.commit("Note\n", {"README.md": b"# Engine\n\nNote.\n"})
+    (mail,) = patches(world.repo, "v1.0.0")
+    world.repo.git("reset", "-q", "--hard", "v1.0.0")
+    return mail
+
+
+def test_the_tool_s_own_commits_are_no_change_to_import(world: World, shell: Shell) -> None:
+    assert shell(*world.words("apply")).code == 0
+    done = run(world, shell, f"v1.0.0..{BRANCH}")
+    assert done.code == 2
+    assert "is the stack cache as `apply` made it; start the range above it" in done.problems[0]
+
+
+# ---------------------------------------------------------------- --update
+
+
+def entry(work: World, patch: str) -> str:
+    """A manifest entry for the one hunk of a patch of the stack."""
+    shown = shell_ids(work)
+    hunk = next(line for line in shown if line.startswith(f"mine/{patch}:"))
+    return f'[[drop]]\nhunk = "{hunk}"\nreason = "r"\nwhen = {{ absent = "gone" }}\n'
+
+
+def shell_ids(work: World) -> list[str]:
+    from backport.library import read
+
+    library, _ = read(work.library.root)
+    return [str(found[0]) for found in library.stacks["mine"].hunks()]
+
+
+def test_an_update_tells_what_moved_and_which_entries_still_hold(work: World, shell: Shell) -> None:
+    work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    assert run(work, shell, "v1.0.0..work", "--pull", "7").code == 0
+    more = entry(work, "change-a-line") + entry(work, "third")
+    work.library.manifest("mine", more=more)
+    work.repo.git("reset", "-q", "--hard", "HEAD~2")
+    work.repo.commit("Change a line\n", {"lines.txt": CHANGED.replace(b"nine", b"NINE")})
+    work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    work.repo.commit("Fourth\n", {"fourth.txt": b"4\n"})
+    before = files(work)
+    dry = run(work, shell, "", "--update", "--dry-run")
+    assert files(work) == before
+    done = run(work, shell, "", "--update")
+    assert (dry.code, done.code) == (1, 1)
+    lines = done.out.splitlines()
+    assert lines[:2] == ["= add-lines", "! change-a-line: 0 hunks kept, 1 new, 1 gone"]
+    assert lines[2].startswith("    @@ ")
+    assert "    -+line nine" in lines
+    assert "    ++line NINE" in lines
+    assert "= third" in lines
+    assert "> fourth" in lines
+    gone = next(line for line in lines if "error: drop" in line)
+    assert "mine/change-a-line:lines.txt#1@" in gone
+    assert "the hunk is gone; the hunk there now is mine/change-a-line:lines.txt#1@" in gone
+    assert any(line.endswith("still holds") and "mine/third:" in line for line in lines)
+    assert toml(work)["upstream"]["commits"] == (  # type: ignore[index]
+        work.repo.git("rev-list", "--reverse", "v1.0.0..work").split()
+    )
+
+
+def test_an_update_without_news_writes_nothing(work: World, shell: Shell) -> None:
+    assert run(work, shell, "v1.0.0..work").code == 0
+    before = files(work)
+    done = run(work, shell, "v1.0.0..work", "--update")
+    assert (done.code, done.out) == (0, "= add-lines\n= change-a-line\nnothing moved\n")
+    assert files(work) == before
+
+
+def test_an_update_keeps_what_a_person_wrote(work: World, shell: Shell) -> None:
+    assert run(work, shell, "v1.0.0..work").code == 0
+    path = work.library.root / "patches/mine/stack.toml"
+    path.write_text("# ours\n" + path.read_text())
+    work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    assert run(work, shell, "v1.0.0..work", "--update").code == 0
+    assert path.read_text().startswith("# ours\n")
+    assert len(toml(work)["upstream"]["commits"]) == 3  # type: ignore[index]
