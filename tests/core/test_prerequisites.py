@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from backport.core.prerequisites import Version, lacking, owners
@@ -30,7 +32,7 @@ def test_lines_are_traced_to_who_wrote_them(lines: list[int], found: dict[str, s
 
 
 def test_history_is_read_no_further_than_needed() -> None:
-    def endless():  # type: ignore[no-untyped-def]
+    def endless() -> Iterator[Version]:
         yield HISTORY[0]
         raise AssertionError("read too far")
 
