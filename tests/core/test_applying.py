@@ -326,6 +326,12 @@ def test_a_file_is_renamed_and_changed() -> None:
     assert made == {"old": None, "new": regular("top\n" + TEN)}
 
 
+def test_a_hunk_of_a_renamed_file_tells_where_its_text_came_from() -> None:
+    result = apply(moved("rename", TEN_HUNK), tree({"old": HOME}))
+    assert (result.hunks[0].path, result.hunks[0].origin) == ("new", "old")
+    assert apply(TEN_DIFF, tree({"f": HOME})).hunks[0].origin == ""
+
+
 def test_a_file_is_copied_and_the_copy_changed() -> None:
     assert applied(moved("copy", TEN_HUNK), {"old": HOME}) == {"new": regular(TEN)}
 
