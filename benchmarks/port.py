@@ -3,7 +3,7 @@
 Each stack starts from its home's manifest and goes to every other release that the
 library has one for, on top of the stacks before it there. `already` are hunks that port
 leaves out because their result stands on the release. Of the hunks that port places
-itself, `agree` are those that come to the very same line once what port leaves to a
+itself, `agree` are those that come to the same line or files once what port leaves to a
 person is decided as the manifest by hand decides it, and `otherwise by hand` those that
 fit, but that a person dropped, skipped with their whole stack or gave other text, for a
 reason that no text shows.
@@ -119,17 +119,17 @@ def _row(release: str, found: Ported, completed: StackResult, by_hand: StackResu
     done = {str(hunk.id): hunk for hunk in completed.hunks}
     placed = [str(hunk.id) for hunk in result.hunks if hunk.outcome.placed]
     otherwise = [key for key in placed if not _kept(hand.get(key))]
-    differ = [
+    same = completed.changes == by_hand.changes
+    differ = [  # the line of a merged hunk is that of its region: there the files tell
         f"{key}: {done[key].outcome} {done[key].line}, by hand {_told(hand[key])}"
         for key in placed
-        if key not in otherwise and done[key].line != hand[key].line
+        if not same and key not in otherwise and done[key].line != hand[key].line
     ]
     counts = Counter(str(hunk.outcome) for hunk in result.hunks)
     counts["conflict"] += counts.pop("ambiguous", 0)
     contained = len([entry for entry in found.made if not isinstance(entry, Skip)])
     counts["already"] += contained
     counts["dropped"] -= contained
-    same = completed.changes == by_hand.changes
     files = "" if by_hand.outcome is StackOutcome.SKIPPED else "same" if same else "differ"
     agree = len(placed) - len(otherwise) - len(differ)
     outcome = str(result.outcome)
