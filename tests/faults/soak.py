@@ -2,11 +2,11 @@
 
     python -m tests.faults.soak --applies 10000 --seconds 600
 
-Each round makes a random stack whose result is known beforehand, and runs `apply`
-once, or three times at once; a third of all rounds kill one run at a random moment.
-After every round the branch is where it was or whole and right, and no other ref
-has moved; a run that ended well left the branch that it promised. Git looks over the
-whole repository now and then, and at the end.
+One repository a core, each worked on by itself. Each round makes a random stack whose
+result is known beforehand, and runs `apply` once, or three times at once; a third of
+all rounds kill one run at a random moment. After every round the branch is where it
+was or whole and right, and no other ref has moved; a run that ended well left the
+branch that it promised. Git looks over the whole repository now and then, and at the end.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from backport.cli import run
@@ -142,9 +143,14 @@ def main() -> None:
     parser.add_argument("--applies", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=8)
+    parser.add_argument("--repositories", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     start = time.monotonic()
-    counts = soak(given.applies, given.seconds, given.seed)
+    share = -(-given.applies // given.repositories)
+    seeds = range(given.seed, given.seed + given.repositories)
+    with ProcessPoolExecutor(given.repositories) as pool:
+        done = [pool.submit(soak, share, given.seconds, seed) for seed in seeds]
+        counts = sum((each.result() for each in done), Counter[str]())
     told = ", ".join(f"{name} {count}" for name, count in counts.items())
     sys.stdout.write(f"{told}; lost 0; fsck clean; {time.monotonic() - start:.0f} s\n")
 
