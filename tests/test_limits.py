@@ -60,7 +60,7 @@ ENTRY = b'[[accept]]\ncode = "c"\npath = "p"\nsymbol = "s"\nreason = "r"\n'
 A = b"     a\n"
 SCOPED = b"--- a/m.py\n+++ b/m.py\n@@ -9,6 +9,7 @@ f7\n" + A * 3 + b"+    b\n" + A * 3
 INPUTS: dict[str, tuple[Made, int, str]] = {
-    "a hunk of 200,000 lines": (lambda: stack(one_hunk(200_000)), 0, "1 hunks"),
+    "a hunk of 200,000 lines": (lambda: stack(one_hunk(200_000)), 0, "1 hunk"),
     "2,000 hunks that moved": (lambda: stack(hunks(2_000)), 0, "2000 hunks (2000 moved)"),
     "100,000 hunks": (lambda: stack(hunks(100_000)), 2, "f has more than 2,000 hunks"),
     "lines that stand 20,000 times": (
@@ -145,7 +145,7 @@ def test_huge_input_is_read_or_refused_in_bounded_time_and_memory(
             for old in (mountain.library.root / "patches/cache").glob("*.patch"):
                 old.unlink()
         mountain.library.write(name, data)
-    if said == "1 hunks":  # without context it belongs to a whole file
+    if said == "1 hunk":  # without context it belongs to a whole file
         mountain.repo.commit("Whole\n", {"f": numbered(1, 200_000).encode()})
         mountain.repo.git("tag", "-f", "v1.0.0")
     done = subprocess.run(
