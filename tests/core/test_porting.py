@@ -31,8 +31,8 @@ def ported(
         tuple(entry for entry in entries if isinstance(entry, Skip)),
     )
     new = Manifest("me/v2", "v2", "me/v2", (change.name,))
-    trees = [tree({} if text is None else {"a.py": text}) for text in (base, was)]
-    return port(old, new, {change.name: change}, *trees)
+    here, before = (tree({} if text is None else {"a.py": text}) for text in (base, was))
+    return port(old, new, {change.name: change}, here, before)
 
 
 def drop(hunk: str, *when: Evidence) -> Drop:
