@@ -37,19 +37,19 @@ class Store:
 
     def __init__(self, git_dir: str) -> None:
         self.git_dir = git_dir
-        self._reader = ObjectReader(git_dir)
+        self.reader = ObjectReader(git_dir)
 
     def close(self) -> None:
-        self._reader.close()
+        self.reader.close()
 
     def read_object(self, name: str) -> bytes:
-        found = self._reader.read(name)
+        found = self.reader.read(name)
         if found is None:
             raise KeyError(name)
         return found[2]
 
     def read_objects(self, names: list[str]) -> list[bytes | None]:
-        return [found[2] if found else None for found in self._reader.read_many(names)]
+        return [found[2] if found else None for found in self.reader.read_many(names)]
 
     def read_tree(self, name: str) -> dict[bytes, tuple[str, str]]:
         return parse_tree(self.read_object(name))

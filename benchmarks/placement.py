@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from backport.core.objects import blob_id
-from benchmarks.place_commit import Placed, Store, git_merge, place_all
+from benchmarks.place_commit import Conflict, Placed, Store, git_merge, place_all
 
 Pair = dict[str, Any]
 GOOD = ("identical", "same")
@@ -47,6 +47,7 @@ class Result(NamedTuple):
     rest: str
     git_ms: float
     our_ms: float
+    owners: int
 
     @property
     def half(self) -> str:
@@ -101,9 +102,9 @@ def results(scorer: Any, pairs: list[Pair], repos: Path) -> Iterator[Result]:
 def _one(scorer: Any, repo: Any, store: Store, pair: Pair) -> Result:
     begin = time.perf_counter()
     tree, conflicts = git_merge(store, pair["P"], pair["O"], pair["T"])
-    middle = time.perf_counter()
+    middle, busy = time.perf_counter(), time.process_time()
     placed = place_all(store, conflicts, *(pair[k] for k in "POT")) if conflicts else []
-    end = time.perf_counter()
+    busy = time.process_time() - busy
     wanted, onto = pair["dB"], pair["tT"]
     verdicts = []
     for one in placed:
@@ -118,7 +119,29 @@ def _one(scorer: Any, repo: Any, store: Store, pair: Pair) -> Result:
         for path in scope - {one.path for one in placed}
     ]
     worst = next((v for v in ("different", "same") if v in rest), "identical")
-    return Result(pair, placed, verdicts, worst, (middle - begin) * 1e3, (end - middle) * 1e3)
+    ms = (middle - begin) * 1e3, busy * 1e3
+    return Result(pair, placed, verdicts, worst, *ms, _owners(store, pair, conflicts))
+
+
+def _owners(store: Store, pair: Pair, conflicts: list[Conflict]) -> int:
+    """How many commits wrote the lines of the pre-image that the conflicts want and T lacks."""
+    from backport.core.merging import merge
+    from backport.core.prerequisites import lacking, owners
+    from backport.core.texts import split_keeping_ends
+    from backport.workflows.prerequisites import versions
+
+    found: dict[str, str] = {}
+    for conflict in conflicts:
+        if None in conflict.sides:
+            continue
+        blobs = [side[1] for side in conflict.sides if side]
+        base, ours, theirs = (split_keeping_ends(store.read_object(blob)) for blob in blobs)
+        spans = [region.base for region in merge(base, ours, theirs) if region.merged is None]
+        lines = [line for span in spans for line in lacking(base, ours, *span)]
+        if lines:
+            history = versions(store.git_dir, store.reader, pair["T"], pair["P"], conflict.path)
+            found |= owners(lines, history)
+    return len(found)
 
 
 def _at(repo: Any, changes: dict[str, Any], onto: str, path: str) -> Any:
@@ -151,6 +174,10 @@ def report(found: list[Result]) -> None:
             mine = [one for one in chosen if one.half == half]
             total = sum(one.half == half for one in conflicts)
             say(f"   half {half}              {_shares(mine, total)}\n")
+    if conflicts:
+        named = Counter(min(one.owners, 3) for one in conflicts)
+        shares = ", ".join(f"{n}{'+' if n == 3 else ''}: {named[n]}" for n in range(4))
+        say(f"commits that own the lines in conflict (pairs): {shares}\n")
     _files(found)
     ours = sorted(one.our_ms for one in found)
     git = sorted(one.git_ms for one in found)
@@ -158,7 +185,7 @@ def report(found: list[Result]) -> None:
         late = ours[int(0.95 * (len(ours) - 1))]
         middle = statistics.median(ours)
         say(f"ms a pair: git {statistics.median(git):.0f}, ")
-        say(f"ours beyond it {middle:.0f} in the median, {late:.0f} at 95 %\n")
+        say(f"ours beyond it {middle:.0f} of the processor in the median, {late:.0f} at 95 %\n")
 
 
 def _shares(chosen: list[Result], total: int) -> str:

@@ -3,7 +3,7 @@
 Each stack starts from its home's manifest and goes to every other release that the
 library has one for, on top of the stacks before it there. `already` are hunks that port
 leaves out because their result stands on the release. Of the hunks that port places
-itself, `agree` are those that come to the very same line once what port leaves to a
+itself, `agree` are those that come to the same line or files once what port leaves to a
 person is decided as the manifest by hand decides it, and `otherwise by hand` those that
 fit, but that a person dropped, skipped with their whole stack or gave other text, for a
 reason that no text shows.
@@ -27,9 +27,11 @@ from backport.core.evaluating import evaluate
 from backport.core.manifests import Drop, Manifest, Replace, Skip
 from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
 from backport.core.porting import Ported, port
+from backport.core.preimages import Sources
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay
 from backport.library import Library, load
+from backport.workflows.preimages import preimages
 
 PROJECT = Path(__file__).resolve().parent.parent
 SHOWN = tuple(outcome for outcome in Outcome if outcome is not Outcome.AMBIGUOUS)
@@ -77,9 +79,10 @@ def rows_of(
     """Every stack that is at home elsewhere, ported to one release on top of its own manifest."""
     base = checkout.tree(checkout.base(by_hand.base))
     under = Overlay(base)
+    sources = preimages(checkout)
     rows = []
     for name, step in zip(
-        by_hand.stacks, evaluate(by_hand, library.stacks, base).steps, strict=True
+        by_hand.stacks, evaluate(by_hand, library.stacks, base, sources).steps, strict=True
     ):
         stack = library.stacks[name]
         if stack.home != by_hand.base and stack.home in by_base:
@@ -87,14 +90,16 @@ def rows_of(
             new = Manifest(by_hand.name, by_hand.base, "", (name,))
             was = checkout.tree(checkout.base(stack.home))
             here = Overlay(base, dict(under.changes))
-            found = port(old, new, library.stacks, here, was)
-            completed = _completed(stack, found, by_hand, here)
+            found = port(old, new, library.stacks, here, was, sources)
+            completed = _completed(stack, found, by_hand, here, sources)
             rows.append(_row(by_hand.base, found, completed, step.result))
         under.changes.update(step.result.changes)
     return rows
 
 
-def _completed(stack: Stack, found: Ported, by_hand: Manifest, tree: Overlay) -> StackResult:
+def _completed(
+    stack: Stack, found: Ported, by_hand: Manifest, tree: Overlay, sources: Sources
+) -> StackResult:
     """The port's result once a person has decided about the rest as the manifest by hand does."""
     (result,) = found.results
     mine = found.manifest.adaptations_of(stack.name)
@@ -105,7 +110,7 @@ def _completed(stack: Stack, found: Ported, by_hand: Manifest, tree: Overlay) ->
         for key, entry in theirs.items()
         if key not in placed or isinstance(entry, Drop | Replace)
     }
-    return apply_stack(stack, {**mine, **decided}, tree)
+    return apply_stack(stack, {**mine, **decided}, tree, sources)
 
 
 def _row(release: str, found: Ported, completed: StackResult, by_hand: StackResult) -> Row:
@@ -114,17 +119,17 @@ def _row(release: str, found: Ported, completed: StackResult, by_hand: StackResu
     done = {str(hunk.id): hunk for hunk in completed.hunks}
     placed = [str(hunk.id) for hunk in result.hunks if hunk.outcome.placed]
     otherwise = [key for key in placed if not _kept(hand.get(key))]
-    differ = [
+    same = completed.changes == by_hand.changes
+    differ = [  # the line of a merged hunk is that of its region: there the files tell
         f"{key}: {done[key].outcome} {done[key].line}, by hand {_told(hand[key])}"
         for key in placed
-        if key not in otherwise and done[key].line != hand[key].line
+        if not same and key not in otherwise and done[key].line != hand[key].line
     ]
     counts = Counter(str(hunk.outcome) for hunk in result.hunks)
     counts["conflict"] += counts.pop("ambiguous", 0)
     contained = len([entry for entry in found.made if not isinstance(entry, Skip)])
     counts["already"] += contained
     counts["dropped"] -= contained
-    same = completed.changes == by_hand.changes
     files = "" if by_hand.outcome is StackOutcome.SKIPPED else "same" if same else "differ"
     agree = len(placed) - len(otherwise) - len(differ)
     outcome = str(result.outcome)

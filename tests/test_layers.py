@@ -127,7 +127,7 @@ def test_every_import_keeps_the_rule(rule: Callable[[str, Import], bool]) -> Non
 
 # Programs of their own: the benchmark runs where torch and Triton are and click is not, and a
 # worker of the audit answers its parent through its standard output.
-PROGRAMS = {"backport.audit.worker", "backport.parity.bench"}
+PROGRAMS = {"backport.audit.worker", "backport.parity.bench", "backport.parity.on_device"}
 
 
 def test_only_the_cli_prints() -> None:

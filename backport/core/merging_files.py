@@ -20,6 +20,7 @@ from backport.core.units import units
 from backport.core.vocabulary import Vocabulary, vocabulary, words
 
 PYTHON = (".py", ".pyi")
+NOT_PYTHON = "it is no Python, whose words alone can be compared"
 
 
 class Merged(NamedTuple):
@@ -86,8 +87,7 @@ def _decided(pieces: Sequence[Piece]) -> list[bytes]:
 
 # ---------------------------------------------------------------- the two tiers
 
-_STANDS = frozenset({Rule.SYMBOL, Rule.ADJACENT, Rule.NEIGHBOUR, Rule.LAYOUT})
-_STANDS_WITH_NEW_WORDS = frozenset({Rule.LAYOUT})
+_STANDS = frozenset({Rule.SYMBOL, Rule.ADJACENT, Rule.NEIGHBOUR})
 
 
 def _judged(
@@ -96,7 +96,7 @@ def _judged(
     if path.endswith(PYTHON) and not _parses(text) and _parses(ours):
         why = "the result is not Python that parses"
         return Merged(None, steps, known, False, Confidence(0, 0), why)
-    why = _doubt(steps, known)
+    why = _doubt(steps, known) if path.endswith(PYTHON) else NOT_PYTHON
     return Merged(text, steps, known, not why, confidence(steps, known), why)
 
 
@@ -112,7 +112,7 @@ def _doubt(steps: tuple[Step, ...], known: Vocabulary) -> str:
     if not rules <= _STANDS:
         return f"the rule {', '.join(sorted(rules - _STANDS))} is not sure enough to stand alone"
     noted = next((step.note for step in steps if step.note), "")
-    if known.fresh and not (rules and rules <= _STANDS_WITH_NEW_WORDS):
+    if known.fresh:
         return f"{_listed(known.fresh)} is new to the file"
     return noted
 

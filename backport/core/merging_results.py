@@ -32,7 +32,8 @@ def merged_file(
     outcomes = [result.outcome for result in results]
     found = None if ours is None else merge_left(file, base, ours, outcomes)
     created = [other.path for other in patch.files if other.creates]
-    stands = found is not None and found.applied and not together([found], created)
+    alone = Outcome.AMBIGUOUS not in outcomes  # two places that fit are for a person to tell apart
+    stands = alone and found is not None and found.applied and not together([found], created)
     if found is not None and ours is not None and stands and found.text not in (None, ours):
         return found.text, _as_merged(file, base, ours, found, results)
     return None, _proposed(file, base, target, results)
@@ -94,7 +95,7 @@ def _proposed(
     outcomes = [result.outcome for result in results]
     return [
         result._replace(proposal=propose(file, index, base, target, outcomes))
-        if result.outcome.failed
+        if result.outcome is Outcome.CONFLICT
         else result
         for index, result in enumerate(results)
     ]

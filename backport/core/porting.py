@@ -17,6 +17,7 @@ from backport.core.evidencing import hunk_evidence, stack_evidence, taken_eviden
 from backport.core.manifests import Adaptation, Drop, Evidence, Manifest, Replace, Skip
 from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
 from backport.core.patches import FilePatch
+from backport.core.preimages import Sources
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 
@@ -60,6 +61,7 @@ class _Port:
     base: Tree
     was: Tree | None
     name: str  # of the new base, for reasons
+    preimages: Sources | None
     kept: list[Entry] = field(default_factory=list)
     made: list[Entry] = field(default_factory=list)
     gone: list[Gone] = field(default_factory=list)
@@ -68,13 +70,19 @@ class _Port:
 
 
 def port(
-    old: Manifest, new: Manifest, stacks: Mapping[str, Stack], base: Tree, was: Tree | None
+    old: Manifest,
+    new: Manifest,
+    stacks: Mapping[str, Stack],
+    base: Tree,
+    was: Tree | None,
+    preimages: Sources | None = None,
 ) -> Ported:
     """The old manifest's entries on `base`, the tree that the (still empty) new one starts from.
 
     `was` is the tree that the old one starts from: evidence that is found must not hold there.
+    `preimages` gives what the stacks were made on, for hunks without a place.
     """
-    work = _Port(old, base, was, new.base)
+    work = _Port(old, base, was, new.base, preimages)
     overlay = Overlay(base)
     results = []
     for name in new.stacks:
@@ -105,7 +113,7 @@ def _stack(work: _Port, stack: Stack, tree: Overlay) -> StackResult:
             work.kept.append(skip)
             return StackResult(stack.name, {}, (), StackOutcome.SKIPPED, skip.reason)
         work.gone.append(Gone(skip, f"its evidence no longer holds: {problems[0]}"))
-    plain = apply_stack(stack, {}, tree)
+    plain = apply_stack(stack, {}, tree, work.preimages)
     if plain.outcome is StackOutcome.ALREADY:
         return _contained(work, stack, plain)
     return _adapted(work, stack, tree)
@@ -132,15 +140,15 @@ def _adapted(work: _Port, stack: Stack, tree: Overlay) -> StackResult:
     before = work.old.adaptations_of(stack.name)
     problems = {key: stale(entry.when, work.base) for key, entry in before.items()}
     entries = {key: entry for key, entry in before.items() if not problems[key]}
-    result = apply_stack(stack, entries, tree)
+    result = apply_stack(stack, entries, tree, work.preimages)
     for hunk in result.hunks:
         if hunk.outcome.failed and str(hunk.id) in entries:
             problems[str(hunk.id)] = [hunk.detail.partition("; mend its entry")[0]]
             del entries[str(hunk.id)]
-    result = apply_stack(stack, entries, tree)
+    result = apply_stack(stack, entries, tree, work.preimages)
     made = _drops(work, stack, result)
     if made:
-        result = apply_stack(stack, {**entries, **made}, tree)
+        result = apply_stack(stack, {**entries, **made}, tree, work.preimages)
     places = {str(hunk.id): hunk for hunk in result.hunks}
     for key, entry in before.items():
         if key not in entries:

@@ -13,6 +13,7 @@ import torch
 from backport.core.outcomes import Status
 from backport.core.stacks import Stack
 from backport.parity import portable
+from backport.parity.devices import where
 from backport.parity.judging import judge
 from backport.parity.simulated import ContractError
 from backport.parity.values import (
@@ -97,9 +98,13 @@ def _candidates(
     if portable.reachable(world.device):
         kernels |= case.portable
     for made in case.inputs(world):
-        truth = (case.reference(made), case.baseline(made))
-        for name, run in kernels.items():
-            yield _measure(stack, case, name, run, False, world, made, *truth)
+        with where(made):  # what a kernel or a reference makes anew lies there too
+            truth = (case.reference(made), case.baseline(made))
+            measured = [
+                _measure(stack, case, name, run, False, world, made, *truth)
+                for name, run in kernels.items()
+            ]
+        yield from measured
     here = replace(world, device="cpu")
     for made in case.inputs(here):
         fitting = [binding for binding in found if binding.fits(made)]
@@ -153,7 +158,8 @@ def _declines(stack: str, case: Case[I], world: World) -> Iterator[Measurement]:
     for name, decline in case.declines.items():
         status, note = Status.FAILED, f"accepted, though {decline.reason}"
         try:
-            run(world, decline.spoil(made))
+            with where(made):
+                run(world, decline.spoil(made))
         except ContractError:
             status, note = Status.PASSED, ""
         yield Measurement(

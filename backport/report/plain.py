@@ -67,7 +67,9 @@ def audit_lines(target: TargetReport, quiet: bool, verbose: bool) -> list[str]:
     if quiet:
         return lines
     counts = Counter(str(finding.severity) for finding in found)
-    counted = ", ".join(f"{count} {severity}" for severity, count in counts.items())
+    counted = ", ".join(
+        f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts.items()
+    )
     left = [f"  {c.name}: {check_line(c)}" for c in target.checks if c.status is Status.NOT_RUN]
     return [*lines, f"{headline(target)}{f': {counted}' if counted else ''}", *left]
 

@@ -118,6 +118,10 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
     evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
+    if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
+        from backport.workflows.prerequisites import explained
+
+        evaluation = explained(checkout, commit, library.stacks, evaluation)
     trees: list[str] = []
     objects: list[GitObject] = []
     for step in evaluation.steps:

@@ -11,6 +11,7 @@ from backport.core.manifests import Manifest
 from backport.core.patches import FilePatch
 from backport.errors import BadInput
 from backport.library import Library
+from backport.workflows.preimages import preimages
 from backport.workflows.refresh import Changes, difference
 
 
@@ -22,7 +23,7 @@ class _Side:
         self.base = checkout.tree(checkout.base(manifest.base))
         below: Changes = {}
         self.steps: dict[str, tuple[Step, Changes]] = {}
-        for step in evaluate(manifest, library.stacks, self.base).steps:
+        for step in evaluate(manifest, library.stacks, self.base, preimages(checkout)).steps:
             self.steps[step.result.stack] = (step, below)
             below = step.changes
 

@@ -28,6 +28,7 @@ from backport.errors import BackportError, BadInput
 from backport.git_diffs import difference as diff_between
 from backport.library import Library
 from backport.workflows.incoming import STANDARD_INPUT, Incoming, of_commits, text_at
+from backport.workflows.preimages import preimages
 
 
 class Homeless(BackportError):
@@ -194,7 +195,7 @@ def _above_stacks(
     for manifest in library.manifests.values():
         if manifest.base != home:
             continue
-        evaluation = evaluate(manifest, library.stacks, checkout.tree(commit))
+        evaluation = evaluate(manifest, library.stacks, checkout.tree(commit), preimages(checkout))
         results = [result for result in evaluation.results if touched & result.changes.keys()]
         paths = {path for result in results for path in result.changes}
         under = {path: entry for path, entry in evaluation.changes.items() if path in paths}

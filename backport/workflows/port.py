@@ -21,6 +21,7 @@ from backport.sources import plain_version
 from backport.workflows.apply import check_target
 from backport.workflows.memory import offered
 from backport.workflows.options import Options
+from backport.workflows.preimages import preimages
 
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_OF_A_DRAFT = ("lock", "parity")  # the one comes with `apply --lock`, the other with `apply`
@@ -70,7 +71,7 @@ def prepare(
     base = checkout.tree(checkout.base(new.base))
     was = checkout.tree(checkout.base(old.base))  # without it no line could be evidence
     base.prefetch({path for name in new.stacks for path in library.stacks[name].paths()})
-    ported = port(old, new, library.stacks, base, was)
+    ported = port(old, new, library.stacks, base, was, preimages(checkout))
     results = {result.stack: result for result in ported.results}
     offers = offered(library, ported.manifest, results, base)
     found = Porting(old, ported, "", _patches(library, old, ported.manifest), offers)

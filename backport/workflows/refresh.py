@@ -23,12 +23,14 @@ from backport.core.objects import GitObject
 from backport.core.parsing import parse_diff
 from backport.core.patches import FilePatch, Patch
 from backport.core.paths import decode
+from backport.core.preimages import Sources
 from backport.core.stack_format import read_stack
 from backport.core.stacks import Stack
 from backport.core.trees import Entry, Overlay, Tree
 from backport.errors import BackportError, BadInput
 from backport.git_diffs import difference as diff_between
 from backport.library import Library
+from backport.workflows.preimages import preimages
 
 Changes = Mapping[str, Entry | None]
 
@@ -53,6 +55,7 @@ class Refresh:
 
     branch: str
     base: CommitTree
+    sources: Sources
     trees: tuple[str, ...]  # of the branch's stacks, oldest first
     amendments: tuple[Amendment, ...] = ()
     files: dict[str, bytes | None] = field(default_factory=dict)
@@ -76,7 +79,8 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
         raise BadInput(f"branch {branch} does not start from {manifest.base}")
     groups = _groups(branch, list(reversed(made)))
     tree = checkout.tree(base)
-    evaluation = evaluate(manifest, library.stacks, tree)
+    sources = preimages(checkout)
+    evaluation = evaluate(manifest, library.stacks, tree, sources)
     expected = [step.result.stack for step in evaluation.steps if step.result.changes]
     if [name for name, _ in groups] != expected:
         raise BadInput(_other_stacks(branch, groups, expected))
@@ -90,7 +94,7 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
             amendments.append(Amendment(stack, under, wanted, changed, tuple(commits[1:])))
         under = wanted
         trees.append(wanted.id)
-    return Refresh(branch, tree, tuple(trees), tuple(amendments))
+    return Refresh(branch, tree, sources, tuple(trees), tuple(amendments))
 
 
 def _other_stacks(
@@ -126,7 +130,7 @@ def _difference(
     checkout: Checkout, under: CommitTree, wanted: CommitTree, stack: Stack, manifest: Manifest
 ) -> tuple[FilePatch, ...]:
     """What a person changed: from the stack applied on what lies under it to what is wanted."""
-    result = apply_stack(stack, manifest.adaptations_of(stack.name), under)
+    result = apply_stack(stack, manifest.adaptations_of(stack.name), under, preimages(checkout))
     tree, objects = under.with_changes(result.changes)
     return () if tree == wanted.id else parse_diff(diff_between(checkout, objects, tree, wanted.id))
 
@@ -141,7 +145,13 @@ def difference(
     return () if old == new else parse_diff(diff_between(checkout, both, old, new))
 
 
-def states(stack: Stack, tree: Tree, under: Changes, manifest: Manifest | None) -> list[Changes]:
+def states(
+    stack: Stack,
+    tree: Tree,
+    under: Changes,
+    manifest: Manifest | None,
+    sources: Sources | None = None,
+) -> list[Changes]:
     """All that has changed before the first patch and after each one of the stack.
 
     Raises CannotSay where a patch has no place.
@@ -150,7 +160,7 @@ def states(stack: Stack, tree: Tree, under: Changes, manifest: Manifest | None) 
     found = [dict(under)]
     for patch in stack.patches:
         overlay = Overlay(tree, dict(found[-1]))
-        result = apply_stack(stack._replace(patches=(patch,)), entries, overlay)
+        result = apply_stack(stack._replace(patches=(patch,)), entries, overlay, sources)
         if result.outcome == "conflict":
             where = manifest.name if manifest else stack.home
             raise CannotSay(f"{stack.name}/{patch.name} has no place on {where} as it is now")
@@ -215,7 +225,9 @@ def _after(
 
 def prove(library: Library, manifest: Manifest, found: Refresh) -> None:
     """Raises CannotSay unless applying the library gives every tree of the branch again."""
-    evaluation = evaluate(library.manifests[manifest.name], library.stacks, found.base)
+    evaluation = evaluate(
+        library.manifests[manifest.name], library.stacks, found.base, found.sources
+    )
     trees = []
     for step in evaluation.steps:
         told = next((hunk for hunk in step.result.hunks if hunk.outcome.failed), None)

@@ -16,6 +16,7 @@ from backport.core.rendering import render_patch
 from backport.core.trees import Overlay, Tree
 from backport.library import Library
 from backport.workflows.incoming import text_at
+from backport.workflows.preimages import preimages
 from backport.workflows.refresh import (
     Amendment,
     CannotSay,
@@ -85,7 +86,7 @@ def _entries(
             "(the file is made, moved, deleted, or touched by no hunk); use --into patch"
         )
     under = amendment.under
-    before = states(stack, under, {}, manifest)[index]
+    before = states(stack, under, {}, manifest, preimages(checkout))[index]
     after = {**before, file.path: amendment.wanted.entry(file.path)}
     text = text_at(Overlay(under, dict(before)), mine.old_path or file.path) or b""
     wanted = difference(checkout, under, before, after)

@@ -18,6 +18,7 @@ from backport.core.trees import Entry, Overlay
 from backport.errors import BackportError
 from backport.library import Library
 from backport.workflows.incoming import text_at
+from backport.workflows.preimages import preimages
 from backport.workflows.refresh import (
     Amendment,
     CannotSay,
@@ -133,6 +134,7 @@ def worse_elsewhere(
     from backport.core.evaluating import evaluate
 
     lines = []
+    sources = preimages(checkout)
     for other in library.manifests.values():
         mine = [name for name in stacks if name in other.stacks and not other.skip_of(name)]
         if other.name == manifest.name or not mine:
@@ -142,11 +144,11 @@ def worse_elsewhere(
         except BackportError:
             lines.append(f"{other.name} was not tried: its base is not in this repository")
             continue
-        now = {r.stack: r.outcome for r in evaluate(other, library.stacks, tree).results}
+        now = {r.stack: r.outcome for r in evaluate(other, library.stacks, tree, sources).results}
         new = {**library.stacks, **stacks}
         lines += [
             f"{other.name}: {result.stack} has no place there any more"
-            for result in evaluate(other, new, tree).results
+            for result in evaluate(other, new, tree, sources).results
             if result.outcome == "conflict" and now[result.stack] != "conflict"
         ]
     return lines

@@ -177,7 +177,7 @@ def test_plain_text_is_told_where_there_is_no_terminal(world: World, shell: Shel
     assert done.out.splitlines()[:3] == [
         f"me/v1.0.0: clean (base {base[:12]}, tree {tree[:12]})",
         f"  cache: applied: 3 hunks (3 exact), commit {commit[:12]}",
-        "  reverted: not run (the source's history is asked by `backport audit`)",
+        "  reverted: not run (`backport audit` looks for later history in a clone)",
     ]
     assert done.out.splitlines()[-1] == f"  branch {BRANCH} made in {world.repo.path}"
 

@@ -263,7 +263,7 @@ def test_imports_are_a_set(
 ) -> None:
     sides = [split_keeping_ends(text.encode()) for text in (base, ours, theirs)]
     assert are_imports(*sides)
-    assert b"".join(merge_imports(*sides, used)).decode() == merged
+    assert b"".join(merge_imports(sides[0], sides[1], sides[2], used)).decode() == merged
 
 
 def test_a_bracketed_import_is_no_plain_one() -> None:

@@ -6,7 +6,7 @@ from backport.core.applying import apply_stack
 from backport.core.outcomes import Outcome, StackOutcome
 from backport.core.parsing import parse_diff
 from backport.core.placing import place
-from backport.core.preimages import Preimages
+from backport.core.preimages import Preimages, Sources
 from backport.core.stacks import Stack
 from backport.core.texts import Target
 from backport.core.trees import Tree
@@ -18,7 +18,7 @@ THEIRS = BASE.replace("two = 2", "two = one")
 BOTH = OURS.replace("two = 2", "two = one")
 
 
-def at_home(home: Tree | None, blobs: dict[str, bytes] | None = None):  # type: ignore[no-untyped-def]
+def at_home(home: Tree | None, blobs: dict[str, bytes] | None = None) -> Sources:
     def sources(one: Stack) -> Preimages:
         return Preimages(one, (blobs or {}).get, lambda: home)
 

@@ -63,6 +63,7 @@ def test_every_outcome_of_a_hunk_is_placed_or_failed_or_neither() -> None:
     assert [outcome.value for outcome in Outcome if outcome.placed] == [
         "exact",
         "moved",
+        "merged",
         "reanchored",
         "replaced",
     ]

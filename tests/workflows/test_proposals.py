@@ -78,3 +78,28 @@ def test_a_hunk_without_a_proposal_cannot_be_accepted(tmp_path: Path, shell: She
 @pytest.mark.parametrize("verb", ["apply", "check"])
 def test_both_verbs_take_it(tmp_path: Path, shell: Shell, verb: str) -> None:
     assert "--accept" in shell(verb, "--help").out
+
+
+def test_a_conflict_names_the_one_commit_that_it_waits_for(tmp_path: Path, shell: Shell) -> None:
+    """The stack is made on a release with a helper that the older target lacks."""
+    repo = Repo.make(tmp_path / "repo")
+    repo.commit("One\n", {"a.py": BASE.encode()})
+    repo.git("tag", "v1.0.0")
+    newer = BASE.replace("    two = 2\n", "    two = helper(one)\n    log(two)\n")
+    wanted = repo.commit("Use the helper\n", {"a.py": newer.encode()})
+    repo.commit("Unrelated\n", {"b.py": b"x = 1\n"})
+    repo.git("tag", "v2.0.0")
+    upstream = Repo(tmp_path / "upstream")
+    shutil.copytree(repo.path, upstream.path)
+    changed = newer.replace("helper(one)", "helper(one, 2)")
+    upstream.commit("Change two\n\nIt is needed.\n", {"a.py": changed.encode()})
+    library = Library.make(tmp_path / "library")
+    library.stack("two", patches(upstream, "v2.0.0"))
+    toml = library.root / "patches/two/stack.toml"
+    toml.write_text(toml.read_text().replace('home = "v1.0.0"', 'home = "v2.0.0"'))
+    library.manifest("two", name="me/v1.0.0")
+    place = ["--repo", str(repo.path), "--root", str(library.root)]
+    done = shell("check", "--target", "v1.0.0", *place, "--no-parity", "--no-audit")
+    commit = repo.git("rev-parse", "v2.0.0~1")
+    assert wanted in (None, commit)
+    assert f"were made by {commit[:12]} (Use the helper), which the target lacks" in done.out

@@ -59,7 +59,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 def needs(subject: Subject) -> str:
     if subject.options.history is None:
-        return "the source's history is asked by `backport audit`"
+        return "`backport audit` looks for later history in a clone"
     return "" if subject.options.carried else "the stack names no commits of its source"
 
 

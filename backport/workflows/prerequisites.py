@@ -1,0 +1,114 @@
+"""Name the commit that a conflict is waiting for, where the source history is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from backport import plumbing
+from backport.checkout import Checkout
+from backport.core.evaluating import Evaluation
+from backport.core.objects import blob_id
+from backport.core.outcomes import HunkResult
+from backport.core.patches import FilePatch, Hunk
+from backport.core.paths import decode
+from backport.core.prerequisites import Version, lacking, owners
+from backport.core.stacks import Stack
+from backport.core.texts import split_keeping_ends
+from backport.errors import EnvironmentProblem
+from backport.plumbing import ObjectReader
+
+_FORMAT = "--format=%x01%H%x09%s"
+_QUICK = ("--first-parent", "-m", "--raw", "--no-abbrev", "--no-renames", _FORMAT)
+
+
+def versions(
+    git_dir: Path | str, reader: ObjectReader, start: str, end: str, path: str
+) -> Iterator[Version]:
+    """What each commit of `start..end` (first parents) did to a file, newest first."""
+    out = plumbing.run(git_dir, "log", *_QUICK, f"{start}..{end}", "--", f":(literal){path}")
+    for part in out.split(b"\x01")[1:]:
+        head, *rows = part.split(b"\n")
+        commit, _, subject = head.partition(b"\t")
+        blobs = next((row.split()[2:4] for row in rows if row.startswith(b":")), None)
+        if blobs:
+            before, after = (_lines(reader, decode(blob)) for blob in blobs)
+            yield Version(decode(commit), decode(subject), before, after)
+
+
+def _lines(reader: ObjectReader, blob: str) -> list[bytes]:
+    found = reader.read(blob) if blob.strip("0") else None
+    return split_keeping_ends(found[2]) if found else []
+
+
+def explained(
+    checkout: Checkout, commit: str, stacks: Mapping[str, Stack], evaluation: Evaluation
+) -> Evaluation:
+    """The evaluation, where each conflict names the one commit that it waits for.
+
+    That is told only where exactly one commit of the source's history, between the
+    target's base `commit` and the stack's home, wrote the lines that the target lacks.
+    """
+    reader = ObjectReader(checkout.git_dir)
+    try:
+        steps = []
+        for step in evaluation.steps:
+            stack = stacks[step.result.stack]
+            home = checkout.commit_id(stack.home) if stack.home else None
+            hunks = step.result.hunks
+            failed = any(hunk.outcome.failed for hunk in hunks)
+            if home and failed and _related(checkout, commit, home):
+                where = _Where(checkout, reader, commit, home)
+                hunks = tuple(_told(hunk, stack, where) for hunk in hunks)
+            steps.append(step._replace(result=step.result._replace(hunks=hunks)))
+        return evaluation._replace(steps=tuple(steps))
+    finally:
+        reader.close()
+
+
+class _Where(NamedTuple):
+    """Where a stack's file versions are read: from the target's base to the stack's home."""
+
+    checkout: Checkout
+    reader: ObjectReader
+    commit: str
+    home: str
+
+
+def _related(checkout: Checkout, one: str, other: str) -> bool:
+    """True where the commits share history: two release archives do not."""
+    try:
+        return bool(plumbing.run(checkout.git_dir, "merge-base", one, other).strip())
+    except EnvironmentProblem:
+        return False
+
+
+def _told(result: HunkResult, stack: Stack, where: _Where) -> HunkResult:
+    if not result.outcome.failed:
+        return result
+    found = next((x for x in stack.hunks() if x[0] == result.id and x[3] >= 0), None)
+    if found is None:
+        return result
+    _, _, file, index = found
+    names = _owners(file, file.hunks[index], where)
+    if len(names) != 1:
+        return result
+    (commit, subject), *_ = names.items()
+    waits = f"the lines it needs were made by {commit[:12]} ({subject}), which the target lacks"
+    return result._replace(detail=f"{result.detail}; {waits}")
+
+
+def _owners(file: FilePatch, hunk: Hunk, where: _Where) -> dict[str, str]:
+    path = file.old_path or ""
+    base = where.checkout.tree(where.home).entry(path)
+    target = where.checkout.tree(where.commit).entry(path)
+    if base is None or target is None or blob_id(base.data) != file.old_blob:
+        return {}
+    sides = split_keeping_ends(base.data), split_keeping_ends(target.data)
+    first = max(0, hunk.old_start - 1)
+    lines = lacking(*sides, first, first + hunk.old_count)
+    if not lines:
+        return {}
+    history = versions(where.checkout.git_dir, where.reader, where.commit, where.home, path)
+    return owners(lines, history)
