@@ -74,10 +74,11 @@ def test_check_killed_at_every_step_keeps_no_half_result(world: World, shell: Sh
 def test_import_killed_at_every_step_leaves_the_stack_or_none(
     force: bool, world: World, shell: Shell
 ) -> None:
-    commit = world.repo.commit("Cache more\n", {"more.py": b"x = 1\n"})
+    world.repo.git("checkout", "-q", "-b", "work")
+    world.repo.commit("[ROCm] Cache the product\n", dict(FUSED))
     folder = world.library.root / "patches/mine"
     place = ("--repo", str(world.repo.path), "--root", str(world.library.root))
-    words = ["import", f"{commit}^..{commit}", "--stack", "mine", *place, "--force"]
+    words = ["import", "v1.0.0..work", "--stack", "mine", *place, "--force"]
     if force:
         world.library.stack("mine", [(world.library.root / "patches/cache/p1.patch").read_bytes()])
     old = contents(folder)
@@ -91,7 +92,7 @@ def test_import_killed_at_every_step_leaves_the_stack_or_none(
             assert (found, contents(folder.with_name(".mine.old"))) == ({}, old)
         assert shell(*words).code == 0
         new = contents(folder)
-        assert list(new) == ["cache-more.patch", "series", "stack.toml"]
+        assert list(new) == ["cache-the-product.patch", "series", "stack.toml"]
         assert not list(folder.parent.glob(".*"))
         shutil.rmtree(folder)
         for name, data in old.items():
