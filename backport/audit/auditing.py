@@ -18,7 +18,7 @@ from backport.audit.catalogue import CHECKS
 from backport.audit.ignored import Ignored
 from backport.audit.impact import neighbours
 from backport.audit.resolve import Resolver
-from backport.audit.subject import Check, Options, Subject
+from backport.audit.subject import Check, CouldNotRun, Options, Subject
 from backport.audit.table import Table
 from backport.audit.versions import oldest_python
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
@@ -32,9 +32,10 @@ _OPINIONS = frozenset({"ruff", "ty", "removed"})
 
 @dataclass(slots=True)
 class Findings:
-    """What each check found, by its name."""
+    """What each check found, by its name, and why one could not be brought to an end."""
 
     by_check: dict[str, list[Finding]] = field(default_factory=dict)
+    not_run: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, found: Iterable[Finding]) -> None:
         self.by_check.setdefault(name, []).extend(found)
@@ -83,7 +84,8 @@ class Auditor:
             name: _fresh(found.by_check[name], known.by_check.get(name, []), changes)
             for name in suspicious
         }
-        return _results(_mended(_alone(fresh), self.options), patched)
+        not_run = {**found.not_run, **known.not_run}
+        return _results(_mended(_alone(fresh), self.options), patched, not_run)
 
     def standing(self, paths: Iterable[str] | None = None) -> tuple[Finding, ...]:
         """Every finding of the tree itself, or of some files: nothing is known to be well."""
@@ -154,7 +156,10 @@ def _findings(subject: Subject, names: Iterable[str], files: Iterable[str]) -> F
                 found.add(name, CHECKS[name].run(one))
     for name in names:
         if not CHECKS[name].per_file:
-            found.add(name, CHECKS[name].run(subject))
+            try:
+                found.add(name, CHECKS[name].run(subject))
+            except CouldNotRun as error:
+                found.not_run[name] = str(error)
     return found
 
 
@@ -203,11 +208,13 @@ def _with_hint(finding: Finding, options: Options) -> Finding:
     return finding._replace(mend=hint)
 
 
-def _results(fresh: dict[str, list[Finding]], subject: Subject) -> tuple[CheckResult, ...]:
+def _results(
+    fresh: dict[str, list[Finding]], subject: Subject, not_run: Mapping[str, str]
+) -> tuple[CheckResult, ...]:
     """A result for every check."""
     results = []
     for name, check in CHECKS.items():
-        skipped = _skipped(name, check, subject)
+        skipped = _skipped(name, check, subject) or not_run.get(name)
         if skipped is not None:
             results.append(CheckResult(name, Status.NOT_RUN, note=skipped))
         else:

@@ -97,6 +97,10 @@ class Subject:
 Run = Callable[[Subject], Iterator[Finding]]
 
 
+class CouldNotRun(Exception):
+    """A check that had begun and could not be brought to an end; says why."""
+
+
 class Check(NamedTuple):
     """A check: what it runs, whether once per file or once per tree, and its rules.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from backport.audit.checks import opinions
@@ -40,6 +42,26 @@ def test_without_ruff_the_check_is_not_run(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(opinions, "_found", lambda tool: None)
     result = results({}, {"a.py": "x = 1\n"})["ruff"]
     assert (result.status, result.note) == (Status.NOT_RUN, "ruff is not installed")
+
+
+@pytest.mark.parametrize(
+    ("tool", "note"),
+    [
+        ("#!/bin/sh\necho broken >&2\nexit 2\n", "ruff ended with 2: broken"),
+        ("no program", "ruff did not run to its end: "),
+    ],
+    ids=["ends badly", "does not start"],
+)
+def test_a_ruff_that_fails_has_not_run(
+    tool: str, note: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ruff"
+    program.write_text(tool)
+    program.chmod(0o755)
+    monkeypatch.setattr(opinions, "_found", lambda name: str(program))
+    result = results({}, {"a.py": "x = 1\n"})["ruff"]
+    assert result.status is Status.NOT_RUN
+    assert result.note.startswith(note)
 
 
 def test_ty_runs_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

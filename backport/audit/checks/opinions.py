@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from backport.audit.subject import Check, Rule, Subject
+from backport.audit.subject import Check, CouldNotRun, Rule, Subject
 from backport.core.outcomes import Finding, Severity
 from backport.core.trees import EXECUTABLE, REGULAR
 
@@ -77,15 +77,18 @@ def _found(tool: str) -> str | None:
 
 
 def _run(tool: str, arguments: list[str], folder: str) -> str:
-    """The standard output of a tool; empty where it fails, which is no finding."""
+    """The standard output of a tool; raises CouldNotRun where it fails."""
     try:
         done = subprocess.run(
             [_found(tool) or tool, *arguments],
             cwd=folder, capture_output=True, timeout=_LIMIT, check=False,
         )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace") if not done.returncode else ""
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CouldNotRun(f"{tool} did not run to its end: {error}") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise CouldNotRun(f"{tool} ended with {done.returncode}: {said or 'without a word'}")
+    return done.stdout.decode("utf-8", "replace")
 
 
 class _written(tempfile.TemporaryDirectory):  # type: ignore[type-arg]  # noqa: N801
