@@ -6,108 +6,18 @@ and every hunk's outcome is told.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from backport.core.anchoring import place_at
-from backport.core.binary import BinaryError, patched
-from backport.core.manifests import Adaptation, Drop, Reanchor, Replace
-from backport.core.objects import blob_id
-from backport.core.obstacles import new_mode, obstacle, same_kind
+from backport.core.applying_files import Adaptations, Step, apply_file
 from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
-from backport.core.patches import FilePatch, Hunk, HunkId, Patch, hunk_ids
-from backport.core.placing import place
+from backport.core.patches import FilePatch, HunkId, Patch, hunk_ids
 from backport.core.reversing import reverse
 from backport.core.stacks import Stack
-from backport.core.texts import Edit, Placement, Target, splice
-from backport.core.trees import DIRECTORY, REGULAR, Entry, Overlay, Tree
+from backport.core.trees import Overlay, Tree
 
 if TYPE_CHECKING:
     from backport.core.preimages import Preimages, Sources
-
-Adaptations = Mapping[str, Adaptation]
-
-
-class _Step(NamedTuple):
-    """One file of one patch being applied: what it reads, and what came of it."""
-
-    patch: Patch
-    file: FilePatch
-    ids: list[HunkId]
-    adaptations: Adaptations
-    tree: Overlay
-    preimages: Preimages | None
-    before: Tree  # as the whole patch found it: what git's renames and copies start from
-    leaving: frozenset[str]  # what the patch takes away, in whatever order its files come
-    written: set[str]  # what its files before this one have put in place
-
-    def adaptation(self, index: int) -> Adaptation | None:
-        """What the manifest says of the hunk at `index`."""
-        return self.adaptations.get(str(self.ids[index])) if self.adaptations else None
-
-    def result(self, index: int, placement: Placement, hunk: Hunk | None = None) -> HunkResult:
-        """The outcome of the hunk at `index` (the whole file's where it has no hunks)."""
-        line = hunk.at if hunk else self.file.at
-        entry = self.adaptation(index)
-        counted = hunk if placement.outcome.placed else None
-        return HunkResult(
-            self.ids[index],
-            self.file.path,
-            placement.outcome,
-            placement.line,
-            placement.offset,
-            entry.reason if entry else "",
-            _with_entry(placement, entry),
-            f"{self.patch.source}:{line}" if self.patch.source else "",
-            placement.candidates,
-            hunk is not None and not hunk.removed,
-            len(counted.added) if counted else 0,
-            len(counted.removed) if counted else 0,
-            (self.file.old_path or "") if self.file.renames else "",
-        )
-
-    def all(self, outcome: Outcome, detail: str = "") -> list[HunkResult]:
-        """The same outcome for every hunk, a manifest's drops aside."""
-        hunks = self.file.hunks or (None,)
-        return [
-            self.result(index, self.dropped(index) or Placement(outcome, detail=detail), hunk)
-            for index, hunk in enumerate(hunks)
-        ]
-
-    def dropped(self, index: int) -> Placement | None:
-        entry = self.adaptation(index)
-        return Placement(Outcome.DROPPED) if isinstance(entry, Drop) else None
-
-    @property
-    def all_dropped(self) -> bool:
-        return all(self.dropped(index) for index in range(len(self.ids)))
-
-    @property
-    def going(self) -> frozenset[str]:
-        """The paths that will be free once the whole patch is applied."""
-        return self.leaving - self.written
-
-    def in_the_way(self, path: str) -> Entry | None:
-        """The file that stands where one is to be written and will not have gone by then."""
-        entry = self.tree.entry(path)
-        emptied = entry is not None and entry.mode == DIRECTORY  # or it would be an obstacle
-        return None if emptied or path in self.going else entry
-
-    def put(self, path: str, entry: Entry) -> None:
-        self.tree.changes[path] = entry
-        self.written.add(path)
-
-    def take_away(self, path: str) -> None:
-        if path not in self.written:
-            self.tree.changes[path] = None
-
-
-def _with_entry(placement: Placement, entry: Adaptation | None) -> str:
-    """The detail, and where the entry stands that does not give the hunk a place."""
-    if not entry or not placement.outcome.failed:
-        return placement.detail
-    return f"{placement.detail}; mend its entry at {entry.source}"
 
 
 def apply_stack(
@@ -136,7 +46,7 @@ def _applied(
     repeated: list[HunkId] = []
     for patch in stack.patches:
         for step in _steps(stack.name, patch, adaptations, overlay, preimages):
-            results = _apply_file(step)
+            results = apply_file(step)
             repeated += _repeated(step.file, results, made)
             hunks += _told(results, failed)
     hunks = [_as_repeated(result) if result.id in repeated else result for result in hunks]
@@ -184,7 +94,7 @@ def _steps(
     adaptations: Adaptations,
     overlay: Overlay,
     preimages: Preimages | None = None,
-) -> Iterator[_Step]:
+) -> Iterator[Step]:
     """A step for each file of a patch; what the patch takes away makes room for its other files."""
     gone = (file.old_path for file in patch.files if file.deletes or file.moves)
     leaving = frozenset(path for path in gone if path)
@@ -192,7 +102,7 @@ def _steps(
     written: set[str] = set()
     for file in patch.files:
         ids = hunk_ids(stack, patch, file)
-        yield _Step(patch, file, ids, adaptations, overlay, preimages, before, leaving, written)
+        yield Step(patch, file, ids, adaptations, overlay, preimages, before, leaving, written)
 
 
 def _looks_back(patch: Patch) -> bool:
@@ -221,233 +131,6 @@ def _as_already(result: HunkResult) -> HunkResult:
     )
 
 
-# ---------------------------------------------------------------- one file
-
-
-def _apply_file(step: _Step) -> list[HunkResult]:
-    """Apply one file's patch to the overlay and tell each hunk's outcome."""
-    if step.all_dropped:
-        return [*step.all(Outcome.DROPPED), *_header_alone(step)]
-    blocked = obstacle(step.file, step.tree, step.going)
-    if blocked:
-        return step.all(Outcome.CONFLICT, blocked)
-    if step.file.creates:
-        return _create(step)
-    if step.file.deletes:
-        return _delete(step)
-    return _modify(step)
-
-
-def _header_alone(step: _Step) -> list[HunkResult]:
-    """The new name or mode of a file whose hunks are all left out: nobody has dropped those."""
-    file = step.file
-    whole = file.creates or file.deletes
-    if whole or not file.hunks or (file.old_mode == file.new_mode and not file.renames):
-        return []
-    bare = file._replace(hunks=(), old_blob="", new_blob="")
-    ids = hunk_ids(step.ids[0].stack, step.patch, bare)
-    return _apply_file(step._replace(file=bare, ids=ids, adaptations={}))
-
-
-def _create(step: _Step) -> list[HunkResult]:
-    file = step.file
-    path = file.new_path or ""
-    content = _content(file, b"")
-    there = step.in_the_way(path)
-    if there is None:
-        step.put(path, Entry(file.new_mode or REGULAR, content))
-        return [
-            step.result(index, Placement(Outcome.EXACT, line=1), hunk)
-            for index, hunk in enumerate(file.hunks or (None,))
-        ]
-    if there.data != content:
-        return step.all(Outcome.CONFLICT, f"{path} is there already, with other content")
-    if file.new_mode and there.mode != file.new_mode:
-        problem = f"{path} is there already, with mode {there.mode} instead of {file.new_mode}"
-        return step.all(Outcome.CONFLICT, problem)
-    return step.all(Outcome.ALREADY, "the file is there with this content")
-
-
-def _content(file: FilePatch, before: bytes) -> bytes:
-    """The whole new content of a file that is created, or changed as binary data."""
-    if file.binary:
-        return patched(file.binary, before)
-    return b"".join(hunk.after for hunk in file.hunks)
-
-
-def _delete(step: _Step) -> list[HunkResult]:
-    file = step.file
-    path = file.old_path or ""
-    there = (step.before if path in step.written else step.tree).entry(path)
-    if there is None:
-        return step.all(Outcome.ALREADY, "the file is not there")
-    if not same_kind(file.old_mode, there.mode):
-        return step.all(Outcome.CONFLICT, f"{path} is of another kind on the target")
-    if file.old_mode not in ("", there.mode):
-        return step.all(Outcome.CONFLICT, f"{path} has mode {there.mode}, not {file.old_mode}")
-    whole = b"".join(hunk.before for hunk in file.hunks)
-    if there.data == whole or (file.binary and _same_blob(file.old_blob, there.data)):
-        step.take_away(path)
-        return step.all(Outcome.EXACT)
-    return step.all(Outcome.CONFLICT, f"{path} has other content than the patch deletes")
-
-
-def _modify(step: _Step) -> list[HunkResult]:
-    """Change, rename, copy or re-mode a file that must be there."""
-    file = step.file
-    old, new = file.old_path or "", file.new_path or ""
-    entry = (step.before if file.renames else step.tree).entry(old)
-    if entry is None:
-        return _source_gone(step, old, new)
-    if not same_kind(file.old_mode, entry.mode):
-        return step.all(Outcome.CONFLICT, f"{old} is of another kind on the target")
-    if file.renames and step.in_the_way(new) is not None:
-        return _renamed_before(step, old, new, entry)
-    data, results = _new_data(step, entry)
-    if data is None:
-        return results
-    if file.moves:
-        step.take_away(old)
-    step.put(new, Entry(new_mode(file, entry), data))
-    return results
-
-
-def _source_gone(step: _Step, old: str, new: str) -> list[HunkResult]:
-    if step.file.moves:
-        there = step.tree.entry(new)
-        if there is not None and _same_blob(step.file.new_blob, there.data):
-            return step.all(Outcome.ALREADY, f"{new} is there with this content")
-    candidates = _same_name(step, old)
-    hint = f"; is it {' or '.join(candidates)}?" if candidates else ""
-    return step.all(Outcome.CONFLICT, f"the target has no {old}{hint}")
-
-
-def _same_name(step: _Step, path: str) -> list[str]:
-    """Paths of the target with the same last name, the likeliest first; at most three."""
-    name = path.rpartition("/")[2]
-    parts = set(path.split("/"))
-    found = [p for p in step.tree.base.paths() if p.rpartition("/")[2] == name]
-    return sorted(found, key=lambda p: (-len(parts & set(p.split("/"))), p))[:3]
-
-
-def _renamed_before(step: _Step, old: str, new: str, entry: Entry) -> list[HunkResult]:
-    there = step.tree.entry(new)
-    if step.file.copy and there is not None:
-        data, _ = _new_data(step, entry)
-        if data == there.data:
-            return step.all(Outcome.ALREADY, f"{new} is there with this content")
-    return step.all(Outcome.CONFLICT, f"{new} is there already, beside {old}")
-
-
-def _new_data(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
-    file = step.file
-    if file.binary:
-        return _binary_data(step, entry)
-    if not file.hunks:
-        same = file.new_mode == entry.mode and not file.renames
-        return entry.data, step.all(Outcome.ALREADY if same else Outcome.EXACT)
-    if _same_blob(file.new_blob, entry.data):
-        return entry.data, step.all(Outcome.ALREADY, "the file has this content")
-    return _place_hunks(step, entry)
-
-
-def _binary_data(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
-    file = step.file
-    if _same_blob(file.new_blob, entry.data):
-        return entry.data, step.all(Outcome.ALREADY, "the file has this content")
-    if not _same_blob(file.old_blob, entry.data):
-        problem = "the target has other binary content than the patch was made on"
-        return None, step.all(Outcome.CONFLICT, problem)
-    try:
-        return _content(file, entry.data), step.all(Outcome.EXACT)
-    except BinaryError as error:
-        return None, step.all(Outcome.CONFLICT, str(error))
-
-
-def _same_blob(blob: str, data: bytes) -> bool:
-    """True where a (perhaps shortened) blob id of a patch names exactly this content."""
-    if len(blob) < 7:
-        return False
-    return blob_id(data, "sha256" if len(blob) == 64 else "sha1").startswith(blob)
-
-
-# ---------------------------------------------------------------- hunks of one file
-
-
-def _place_hunks(step: _Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
-    """The text with every hunk in its place, or None where one has none."""
-    target = Target(step.file.old_path or "", entry.data)
-    known = _same_blob(step.file.old_blob, entry.data)
-    results: list[HunkResult] = []
-    edits: list[Edit] = []
-    alike = Counter((hunk.lines, hunk.scope) for hunk in step.file.hunks)
-    for index, hunk in enumerate(step.file.hunks):
-        found = _place_one(step, index, target, known, alike[hunk.lines, hunk.scope])
-        results += found[0]
-        edits += found[1]
-    if any(result.outcome.failed for result in results):
-        return _merge_rest(step, target, results, edits)
-    try:
-        return splice(target.text, edits), results
-    except ValueError as error:
-        return None, [
-            result._replace(outcome=Outcome.CONFLICT, detail=str(error)) for result in results
-        ]
-
-
-def _merge_rest(
-    step: _Step, target: Target, results: list[HunkResult], edits: list[Edit]
-) -> tuple[bytes | None, list[HunkResult]]:
-    """Hunks without a place merged with the text they were made on, where that is asked for."""
-    mine = (i for i, result in enumerate(results) if result.outcome.failed)
-    if step.preimages is None or any(step.adaptation(index) for index in mine):
-        return None, results
-    from backport.core.merging_results import merged_file
-
-    try:
-        ours = splice(target.text, edits)
-    except ValueError:
-        ours = None
-    base = step.preimages.find(step.patch, step.file)
-    return merged_file(step.patch, step.file, base, (target.text, ours), results)
-
-
-def _place_one(
-    step: _Step, index: int, target: Target, known: bool, alike: int
-) -> tuple[list[HunkResult], list[Edit]]:
-    hunk = step.file.hunks[index]
-    entry = step.adaptation(index)
-    if isinstance(entry, Drop):
-        return [step.result(index, Placement(Outcome.DROPPED), hunk)], []
-    if isinstance(entry, Replace):
-        return _place_replacement(step, index, entry, target)
-    if isinstance(entry, Reanchor):
-        placement = place_at(hunk, target, entry.put)
-    else:
-        placement = place(hunk, target, known, alike=alike)
-    edits = [placement.edit] if placement.edit else []
-    return [step.result(index, placement, hunk)], edits
-
-
-def _place_replacement(
-    step: _Step, index: int, entry: Replace, target: Target
-) -> tuple[list[HunkResult], list[Edit]]:
-    """The hunks that stand for the one a manifest replaces: one outcome for all of them."""
-    hunks = [hunk for file in entry.files for hunk in file.hunks]
-    placements = [place(hunk, target) for hunk in hunks]
-    failed = next((found for found in placements if not found.outcome.placed), None)
-    if failed:
-        detail = f"the replacement {entry.patch}: {failed.detail}"
-        outcome = failed.outcome if failed.outcome.failed else Outcome.CONFLICT
-        return [step.result(index, failed._replace(outcome=outcome, detail=detail))], []
-    first = placements[0]._replace(outcome=Outcome.REPLACED)
-    result = step.result(index, first, hunks[0])._replace(
-        added=sum(len(hunk.added) for hunk in hunks),
-        removed=sum(len(hunk.removed) for hunk in hunks),
-    )
-    return [result], [found.edit for found in placements if found.edit]
-
-
 # ---------------------------------------------------------------- already there
 
 
@@ -470,6 +153,6 @@ def _contained(stack: Stack, tree: Tree) -> bool:
     for patch in reversed(stack.patches):
         back = patch._replace(files=tuple(map(reverse, reversed(patch.files))))
         for step in _steps("", back, {}, overlay):
-            if any(not result.outcome.placed for result in _apply_file(step)):
+            if any(not result.outcome.placed for result in apply_file(step)):
                 return False
     return bool(stack.patches)
