@@ -129,14 +129,18 @@ def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
 
 
 def _put(mutant: Mutant) -> None:
-    """Run the mutant in its module, and hand its functions to whoever imported them."""
+    """Run the mutant in its module, and hand what it defines to whoever imported it."""
     module = _module(mutant.file)
-    old = {key: value for key, value in vars(module).items() if isinstance(value, FunctionType)}
+    old = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, FunctionType | type) and value.__module__ == module.__name__
+    }
     exec(compile(mutant.tree, mutant.file, "exec"), vars(module))  # noqa: S102
     for other in [*sys.modules.values()]:
         for key, value in [*vars(other).items()] if isinstance(other, ModuleType) else ():
             name = getattr(value, "__name__", "")
-            if isinstance(value, FunctionType) and old.get(name) is value:
+            if isinstance(value, FunctionType | type) and old.get(name) is value:
                 setattr(other, key, vars(module)[name])
 
 
