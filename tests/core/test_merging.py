@@ -279,3 +279,8 @@ def test_the_words_of_a_change_are_judged_by_the_target() -> None:
     assert said.lacking == {b"b", b"a.b", b"a.b(c"}
     assert said.drifted == {b"f"}
     assert said.fresh == {b"new"}
+
+
+def test_a_change_at_the_end_is_the_last_region() -> None:
+    found = merge("ab", "ab", "ax")
+    assert [(at.base, at.merged) for at in found] == [((0, 1), ("a",)), ((1, 2), ("x",))]

@@ -582,3 +582,15 @@ def test_a_long_missing_line_is_shortened() -> None:
     home = "x" * 100 + "\n" + HOME
     found, _ = put(hunk(home, "new\n" + home), HOME)
     assert found.detail.startswith(f"the target has no line '{'x' * 57}...'; closest at line 1")
+
+
+def test_a_result_that_stands_right_after_the_place_is_another_one() -> None:
+    text = b"first\n" + CHANGE.before + CHANGE.after + b"last\n"
+    found, _ = put(CHANGE, text.decode())
+    assert (found.outcome, found.candidates) == (Outcome.AMBIGUOUS, (12, 5))
+
+
+def test_where_no_line_is_alike_nothing_is_called_close() -> None:
+    found, _ = put(CHANGE, "other\n" * 3)
+    assert (found.outcome, found.candidates) == (Outcome.CONFLICT, ())
+    assert found.detail == "the target has no line 'line 7'"
