@@ -92,7 +92,19 @@ class CommitTree:
                 self._folders[path] = parse_tree(data, self._objects.algorithm)
 
     def paths(self) -> Mapping[str, str]:
+        self._read_folders([""])
         return dict(self._walk(""))
+
+    def _read_folders(self, level: list[str]) -> None:
+        """Read every folder below these, in as few round trips as there are levels."""
+        while level:
+            self._prefetch_folders([path for path in level if path and path not in self._folders])
+            level = [
+                f"{above}/{decode(name)}" if above else decode(name)
+                for above in level
+                for name, (mode, _) in (self.folder(above) or {}).items()
+                if mode == DIRECTORY
+            ]
 
     def _walk(self, folder: str) -> Iterator[tuple[str, str]]:
         for name, (mode, object_id) in (self.folder(folder) or {}).items():
