@@ -67,11 +67,22 @@ def _bullet(text: str) -> str:
 
 def stack_of_message(message: str) -> str | None:
     """The stack whose squashed commit has this message, or None where it is no such commit."""
+    found = _made_of(message)
+    return found[0] if found else None
+
+
+def digest_of_message(message: str) -> str:
+    """The digest of the stack that a squashed commit was made of ("" for another commit)."""
+    found = _made_of(message)
+    return found[1] if found else ""
+
+
+def _made_of(message: str) -> tuple[str, str] | None:
     import re
 
     last = message.rstrip("\n").rpartition("\n\n")[2]
-    found = re.search(r"^Stack: (\S+)@[0-9a-f]+$", last, re.MULTILINE)
-    return found.group(1) if found else None
+    found = re.search(r"^Stack: (\S+)@([0-9a-f]+)$", last, re.MULTILINE)
+    return (found.group(1), found.group(2)) if found else None
 
 
 def trailers(stack: Stack, committer: Identity) -> list[str]:

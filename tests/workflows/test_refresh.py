@@ -332,3 +332,14 @@ def test_lines_that_the_home_has_not_go_into_the_manifest(world: World, shell: S
     world.repo.git("branch", "-D", "me/v2.0.0")
     assert shell("apply", "--target", "me/v2.0.0", *place).code == 0
     assert world.repo.git("rev-parse", "me/v2.0.0^{tree}") == tree
+
+
+def test_a_branch_made_of_older_patches_does_not_undo_the_newer_ones(
+    world: World, shell: Shell
+) -> None:
+    emitted(world, shell)
+    for patch in (world.library.root / "patches/cache").glob("*.patch"):
+        patch.write_bytes(patch.read_bytes().replace(b"return q * k", b"return k * q"))
+    told = refused(world, shell, 2, "--into", "patch")
+    assert told.startswith(f"branch {BRANCH} was made of cache@")
+    assert "amend a branch that `backport apply` has made of these patches" in told
