@@ -709,6 +709,7 @@ def test_a_stack_that_removes_a_function_is_taken_off_again() -> None:
     found = apply(change, tree({"m.py": "# top\n" + three}))
     assert (outcomes(found), found.outcome) == ([Outcome.ALREADY] * 2, StackOutcome.ALREADY)
     assert details(found)[0] == "the whole stack can be taken off the base again"
+    assert [(hunk.added, hunk.removed) for hunk in found.hunks] == [(0, 0)] * 2
 
 
 def test_a_stack_of_new_functions_is_taken_off_again() -> None:
@@ -902,3 +903,10 @@ def test_with_entries_a_conflict_is_never_taken_for_a_stack_that_is_there() -> N
         change, tree({"f": "top\n" + final, "g": TEN}), Drop(*because(), entry_for(change, 2))
     )
     assert (result.outcome, result.changes) == (StackOutcome.CONFLICT, {})
+
+
+def test_a_text_that_has_both_the_old_lines_and_the_new_ones_does_not_hold_the_stack() -> None:
+    old = numbered(7, 13)
+    new = old.replace("line 10\n", "ten\n")
+    result = apply(TEN_DIFF, tree({"f": f"first\n{old}between\n{new}last\n"}))
+    assert (outcomes(result), result.outcome) == ([Outcome.AMBIGUOUS], StackOutcome.CONFLICT)
