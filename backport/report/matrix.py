@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,13 +63,8 @@ def _reasons(reports: Sequence[TargetReport]) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def matrix_json(stacks: Sequence[str], reports: Sequence[TargetReport]) -> str:
-    """The same for a machine: stack -> target -> word."""
-    return json.dumps(matrix_values(stacks, reports), indent=1) + "\n"
-
-
 def matrix_values(stacks: Sequence[str], reports: Sequence[TargetReport]) -> dict[str, Any]:
-    """The matrix as JSON values."""
+    """The matrix as JSON values: stack -> target -> word."""
     columns = {report.target: cells(stacks, report) for report in reports}
     return {
         "schema": 1,

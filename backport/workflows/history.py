@@ -11,7 +11,6 @@ from backport.checkout import Checkout
 from backport.core.manifests import Manifest
 from backport.core.reports import Report, StackHead, TargetReport
 from backport.library import Library
-from backport.report.changes import changes
 from backport.report.machine import report_values
 from backport.report.reading import NotAReport, parse_report
 from backport.workflows.checking import Told, check_targets, mark_of
@@ -49,8 +48,6 @@ def record(common_dir: Path, report: Report, mark: str = "") -> None:
     write_values(folder / "mark.json", {})  # until the new result stands
     last = _read(folder / "last.json")
     joined = join([last, report]) if last else report
-    if last and changes(last, joined):
-        write_values(folder / "before.json", report_values(last))
     if write_values(folder / "last.json", report_values(joined)) and mark:
         write_values(folder / "mark.json", {"mark": mark})
 
@@ -58,11 +55,6 @@ def record(common_dir: Path, report: Report, mark: str = "") -> None:
 def last_result(common_dir: Path) -> Report | None:
     """What the last checks said, or None where there were none."""
     return _read(state_folder(common_dir) / "history" / "last.json")
-
-
-def result_before(common_dir: Path) -> Report | None:
-    """The result before the last change, or None."""
-    return _read(state_folder(common_dir) / "history" / "before.json")
 
 
 def join(reports: list[Report]) -> Report:
