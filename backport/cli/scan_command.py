@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -57,7 +58,7 @@ def command(
     --bisect-run: 0 good, 1 in conflict, 125 cannot be told, 128 for a wrong call.
     """
     if bisect_run:
-        return _bisect_safely(names, every, span, no_cache, repo, root)
+        return _safely(lambda: _bisect(names, every, span, no_cache, repo, root))
     found = _scan(names, every, span, jobs, no_cache, repo, root)
     return _show(found, outs, verbose, as_json)
 
@@ -70,20 +71,13 @@ def _stacks(library: Library, names: tuple[str, ...], every: bool) -> list[Stack
     return list(library.stacks.values()) if every else [library.stack(name) for name in names]
 
 
-def _bisect_safely(
-    names: tuple[str, ...],
-    every: bool,
-    span: str | None,
-    no_cache: bool,
-    repo: str | None,
-    root: str | None,
-) -> int:
+def _safely(bisect: Callable[[], int]) -> int:
     """Whatever goes wrong around the question must not count as a bad commit."""
     from backport.core.display import visible
     from backport.errors import BackportError
 
     try:
-        return _bisect(names, every, span, no_cache, repo, root)
+        return bisect()
     except BackportError as error:
         click.echo(visible(f"backport: error: {error}"), err=True)
     except Exception:  # noqa: BLE001 - Python's own exit status 1 would mean a bad commit

@@ -173,7 +173,7 @@ class Outline:
 
     def _dedent(self, at: int, indent: int) -> int:
         """The newline before the next line of code that is indented no further."""
-        while match := _dedent(indent).search(self._text, at):
+        while match := _code_within(indent).search(self._text, at):
             inside = self._in_string(match.end() - 1)
             if not inside:
                 return match.start()
@@ -244,7 +244,7 @@ class Outline:
 
 
 @lru_cache(maxsize=32)
-def _dedent(indent: int) -> re.Pattern[bytes]:
+def _code_within(indent: int) -> re.Pattern[bytes]:
     """A line of code that is indented by at most `indent` spaces and closes no bracket."""
     return re.compile(rb"\n {0,%d}+[^\s#)\]}]" % indent)
 

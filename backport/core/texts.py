@@ -83,7 +83,7 @@ class Target:
 
         Lines near the last one that was asked about are found by stepping to them.
         """
-        if not 0 < abs(line - self._asked[1]) <= _NEAR:
+        if abs(line - self._asked[1]) > _NEAR:
             return self.starts[line - 1] if 1 <= line <= len(self.starts) else None
         at, known = self._asked
         at = self.text.rfind(b"\n", 0, at) + 1
