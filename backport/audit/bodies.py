@@ -207,8 +207,10 @@ def _named_in_turn(node: ast.For) -> list[str]:
     firsts = [getattr(e, "elts", [e])[:1] for e in getattr(node.iter, "elts", ())]
     texts = [getattr(first[0], "value", None) for first in firsts if first]
     names = [text for text in texts if isinstance(text, str) and text.isidentifier()]
+    if not names:
+        return []
     variable = getattr(getattr(node.target, "elts", [node.target])[0], "id", "")
-    calls = (call for call in ast.walk(node) if names and isinstance(call, ast.Call))
+    calls = (call for call in ast.walk(node) if isinstance(call, ast.Call))
     return names if any(_puts(call, variable) for call in calls) else []
 
 

@@ -32,8 +32,10 @@ from backport.audit.terms import Term, annotation_term, base_term, instance, val
 _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
 _FILLED = re.compile(rb"setattr\(\s*(\w+)\s*,\s*(?![\"'\s])")
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
-_NAMED = re.compile(rb"""(\w+)\(\s*([\w.\[\]]+)\s*,\s*["'](\w+)["']""")
-_OWN = re.compile(rb"""(?:register_(?:buffer|parameter|module)|add_module)\(\s*["'](\w+)["']""")
+_NAMED = re.compile(rb"""\(\s*(?:([\w.\[\]]+)\s*,\s*)?["'](\w+)["']""")
+_LAST_WORD = re.compile(rb"\w+\Z")
+_LONGEST_WORD = 80  # bytes that are looked at for the function's name
+_OWN = (b"register_buffer", b"register_parameter", b"register_module", b"add_module")
 _SETTERS = (b"attr", b"param", b"buffer", b"module", b"register")
 _OBJECTS = frozenset({b"self", b"cls", b"layer", b"module", b"model"})
 _OPEN_CLASS = re.compile(
@@ -41,6 +43,7 @@ _OPEN_CLASS = re.compile(
     rb"|setattr\(\s*(?:self|cls)\s*,\s*(?![\"'\s])"
     rb"|self\.(?:register_(?:buffer|parameter|module)|add_module)\(\s*(?![\"'\s])"
 )
+_OPENERS = (b"__dict__", b"vars(self)", b"setattr(", b"register_", b"add_module")
 _OPEN_MODULE = re.compile(
     rb"vars\(\)(?:\.update|\[[^\]]*\]\s*=[^=])"
     rb"|sys\.modules\[__name__\](?:\s*=[^=]|\.__class__|\s*,\s*(?![\"']))"
@@ -266,6 +269,8 @@ def _slots(node: ast.ClassDef) -> list[str]:
 def _opened(source: bytes) -> Iterator[int]:
     """The lines that give a class attributes nobody can list; to restore a pickled object
     gives it those that it had."""
+    if not any(word in source for word in _OPENERS):
+        return
     for match in _OPEN_CLASS.finditer(source):
         method = source.rfind(b"def ", 0, match.start()) + len("def ")
         if not source.startswith((b"__setstate__", b"__deepcopy__", b"__copy__"), method):
@@ -274,12 +279,17 @@ def _opened(source: bytes) -> Iterator[int]:
 
 def _by_name(source: bytes) -> tuple[set[str], set[str]]:
     """The attributes that calls like `setattr` give by name, and those they only ask for."""
-    given = {name.decode() for name in _OWN.findall(source)}
+    given: set[str] = set()
     probed: set[str] = set()
-    for function, owner, name in _NAMED.findall(source):
-        if function.endswith((b"getattr", b"hasattr")):
+    for match in _NAMED.finditer(source):  # that it starts with a bracket makes it fast
+        called = _LAST_WORD.search(source[max(0, match.start() - _LONGEST_WORD) : match.start()])
+        function, (owner, name) = called[0] if called else b"", match.groups()
+        if owner is None:
+            if function.endswith(_OWN):
+                given.add(name.decode())
+        elif function.endswith((b"getattr", b"hasattr")):
             probed.add(name.decode())
-        elif owner in _OBJECTS or any(word in function for word in _SETTERS):
+        elif function and (owner in _OBJECTS or any(word in function for word in _SETTERS)):
             given.add(name.decode())
     return given, probed
 
