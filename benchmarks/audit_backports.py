@@ -204,15 +204,21 @@ def judge(auditors: Auditors, pair: Pair) -> Judged | None:
     wanted = _difference(before, repository.files(repository.tree_of(pair["B"])))
     scope = {*pair["files_O"], *pair.get("scope", ()), *change}
     kind = _compared(repository, change, wanted, scope)
+    return Judged(pair, kind, *speak(auditors, onto, change))
+
+
+def speak(auditors: Auditors, onto: str, change: Change) -> tuple[list[Finding], float]:
+    """What the audit says of a change to a tree, and how many seconds it takes beside the table."""
+    read = auditors.repository.read
     entries = {
-        path: None if found is None else Entry(found[0], repository.read(found[1]))
+        path: None if found is None else Entry(found[0], read(found[1]))
         for path, found in change.items()
         if found is None or found[0] != GITLINK
     }
     auditor = auditors.of(onto)
     begin = time.process_time()
     findings = [finding for result in auditor.audit(entries) for finding in result.findings]
-    return Judged(pair, kind, findings, time.process_time() - begin)
+    return findings, time.process_time() - begin
 
 
 KINDS = ("different", "same code", "identical")

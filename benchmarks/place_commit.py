@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,17 +42,17 @@ class Store:
     def close(self) -> None:
         self.reader.close()
 
-    def read_object(self, name: str) -> bytes:
-        found = self.reader.read(name)
+    def read_object(self, object_id: str) -> bytes:
+        found = self.reader.read(object_id)
         if found is None:
-            raise KeyError(name)
+            raise KeyError(object_id)
         return found[2]
 
-    def read_objects(self, names: list[str]) -> list[bytes | None]:
-        return [found[2] if found else None for found in self.reader.read_many(names)]
+    def read_objects(self, object_ids: Sequence[str]) -> list[bytes | None]:
+        return [found[2] if found else None for found in self.reader.read_many(list(object_ids))]
 
-    def read_tree(self, name: str) -> dict[bytes, tuple[str, str]]:
-        return parse_tree(self.read_object(name))
+    def read_tree(self, object_id: str) -> dict[bytes, tuple[str, str]]:
+        return parse_tree(self.read_object(object_id))
 
     def tree_of(self, commit: str) -> str:
         return self.read_object(commit)[5:45].decode()

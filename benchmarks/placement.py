@@ -1,12 +1,13 @@
 """How often a change lands as a maintainer landed it: git's merge, our applied tier, our proposals.
 
     python -m benchmarks.placement --pairs pairs.jsonl --repos FOLDER --evaluate evaluate.py
-                                   [--subset conflict-python] [--limit N] [--counts]
+                                   [--subset conflict-python] [--limit N] [--counts] [--audit]
 
 A pair is an original commit O with its parent P, and a maintainer's backport B with its
 parent T; the tool sees P, O and T. `evaluate.py` reads the pairs and scores: identical to
 B, the same code in another layout, different, or a conflict. FOLDER holds bare
 repositories. `--counts` prints the table that `backport/core/merging_confidence.py` holds.
+`--audit` asks the audit about every result that is finished and wrong.
 
 Pairs are split into two halves by the original commit, so that a rule made on one half
 can be seen on the other.
@@ -32,6 +33,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from backport.core.objects import blob_id
+from backport.core.outcomes import Severity
+from benchmarks.audit_backports import Auditors, Repository, speak
 from benchmarks.place_commit import Conflict, Placed, Store, git_merge, place_all
 
 Pair = dict[str, Any]
@@ -48,6 +51,12 @@ class Result(NamedTuple):
     git_ms: float
     our_ms: float
     owners: int
+    flagged: bool | None = None  # what the audit says of a silent fault, where it was asked
+
+    @property
+    def silent(self) -> bool:
+        """Finished, by git or by the applied tier, and not as the maintainer did."""
+        return self.applied and self.verdict == "different"
 
     @property
     def half(self) -> str:
@@ -78,28 +87,32 @@ def load(path: Path) -> Any:
     return module
 
 
-def results(scorer: Any, pairs: list[Pair], repos: Path) -> Iterator[Result]:
+def results(scorer: Any, pairs: list[Pair], repos: Path, audit: bool) -> Iterator[Result]:
     """Every pair whose repository and commits are at hand, placed and judged."""
     scratch = Path(tempfile.mkdtemp(prefix="placement-"))
-    name, repo, store = "", None, None
+    name, repo, store, auditors = "", None, None, None
     for pair in sorted(pairs, key=lambda pair: str(pair["repo"])):
         if pair["repo"] != name:
             if repo is not None and store is not None:
                 repo.close()
                 store.close()
+                if auditors:
+                    auditors.repository.close()
             name, source = pair["repo"], scorer.find_repo(str(repos), pair["repo"])
             folder = scratch / name.replace("/", "+")
             repo = scorer.Repo(source, str(folder)) if source else None
             store = Store(str(folder)) if repo else None
+            beside = folder.with_suffix(".audit")
+            auditors = Auditors(Repository(folder, beside)) if audit and source else None
         try:
             if repo is not None and store is not None:
-                yield _one(scorer, repo, store, scorer.prepare(repo, pair))
+                yield _one(scorer, repo, store, auditors, scorer.prepare(repo, pair))
         except KeyError:
             continue
     shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _one(scorer: Any, repo: Any, store: Store, pair: Pair) -> Result:
+def _one(scorer: Any, repo: Any, store: Store, auditors: Auditors | None, pair: Pair) -> Result:
     begin = time.perf_counter()
     tree, conflicts = git_merge(store, pair["P"], pair["O"], pair["T"])
     middle, busy = time.perf_counter(), time.process_time()
@@ -120,7 +133,14 @@ def _one(scorer: Any, repo: Any, store: Store, pair: Pair) -> Result:
     ]
     worst = next((v for v in ("different", "same") if v in rest), "identical")
     ms = (middle - begin) * 1e3, busy * 1e3
-    return Result(pair, placed, verdicts, worst, *ms, _owners(store, pair, conflicts))
+    result = Result(pair, placed, verdicts, worst, *ms, _owners(store, pair, conflicts))
+    if auditors is None or not result.silent:
+        return result
+    for one in placed:
+        if one.entry:
+            changed[one.path] = (one.entry.mode, blob_id(one.entry.data))
+    findings, _ = speak(auditors, onto, changed)
+    return result._replace(flagged=any(f.severity is Severity.ERROR for f in findings))
 
 
 def _owners(store: Store, pair: Pair, conflicts: list[Conflict]) -> int:
@@ -178,6 +198,7 @@ def report(found: list[Result]) -> None:
         named = Counter(min(one.owners, 3) for one in conflicts)
         shares = ", ".join(f"{n}{'+' if n == 3 else ''}: {named[n]}" for n in range(4))
         say(f"commits that own the lines in conflict (pairs): {shares}\n")
+    _silent(found)
     _files(found)
     ours = sorted(one.our_ms for one in found)
     git = sorted(one.git_ms for one in found)
@@ -186,6 +207,17 @@ def report(found: list[Result]) -> None:
         middle = statistics.median(ours)
         say(f"ms a pair: git {statistics.median(git):.0f}, ")
         say(f"ours beyond it {middle:.0f} of the processor in the median, {late:.0f} at 95 %\n")
+
+
+def _silent(found: list[Result]) -> None:
+    """What is finished and wrong: of git, and of git with the applied tier after the audit."""
+    silent = [one for one in found if one.silent]
+    git = sum(not one.placed for one in silent)
+    sys.stdout.write(f"silently different: git {git}, with the tier applied {len(silent)}")
+    if any(one.flagged is not None for one in silent):
+        left = sum(not one.flagged for one in silent)
+        sys.stdout.write(f", of which the audit says nothing {left}")
+    sys.stdout.write("\n")
 
 
 def _shares(chosen: list[Result], total: int) -> str:
@@ -205,11 +237,11 @@ def _files(found: list[Result]) -> None:
     rows: dict[tuple[str, str], Counter[str]] = {}
     for one in found:
         for placed, verdict in zip(one.placed, one.verdicts, strict=True):
-            good = verdict in GOOD
+            right = verdict in GOOD
             tier = "applied" if placed.applied else "proposed" if placed.settled else "open"
             for key in {*((rule, placed.words) for rule in placed.rules), ("all rules", tier)}:
                 row = rows.setdefault(key, Counter())
-                row[f"good {one.half}"] += good
+                row[f"good {one.half}"] += right
                 row[f"all {one.half}"] += 1
                 row["identical"] += verdict == "identical"
     sys.stdout.write("files by rule and words: same code, identical, of; then same code by half\n")
@@ -245,6 +277,7 @@ def main() -> None:
     parser.add_argument("--subset", default="conflict-python")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--audit", action="store_true")
     parser.add_argument("--out", type=Path, help="one JSON object a pair")
     options = parser.parse_args()
     scorer = load(options.evaluate)
@@ -252,11 +285,13 @@ def main() -> None:
     pairs = [pair for pair in pairs if scorer.SUBSETS[options.subset](pair)]
     if options.limit and len(pairs) > options.limit:
         pairs = random.Random(0).sample(pairs, options.limit)  # noqa: S311 - to be repeated
-    found = list(results(scorer, pairs, options.repos))
+    found = list(results(scorer, pairs, options.repos, options.audit))
     if options.out:
         lines = [json.dumps(_json(one)) for one in found]
         options.out.write_text("\n".join(lines) + "\n")
-    counts(found) if options.counts else report(found)
+    report(found)
+    if options.counts:
+        counts(found)
 
 
 def _json(one: Result) -> dict[str, Any]:
@@ -279,6 +314,7 @@ def _json(one: Result) -> dict[str, Any]:
         "rest": one.rest,
         "files": files,
         "ms": one.our_ms,
+        "flagged": one.flagged,
     }
 
 

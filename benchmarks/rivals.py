@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ENV = {
@@ -97,7 +97,9 @@ def stack_commit(repo: Path, home: str, patches: list[Path]) -> str | None:
     return git(repo, "commit-tree", "-p", f"{home}^{{commit}}", "-m", "stack", "HEAD^{tree}")
 
 
-def measure(cases: dict[str, Callable[[], object]], rounds: int) -> dict[str, tuple[float, float]]:
+def measure(
+    cases: Mapping[str, Callable[[], object]], rounds: int
+) -> dict[str, tuple[float, float]]:
     """The median wall and CPU seconds of each case, all cases in random order in each round."""
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
     order = list(cases)

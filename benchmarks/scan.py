@@ -17,6 +17,7 @@ import random
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -70,7 +71,9 @@ def fitting(repo: Path, library: Library, start: str) -> list[tuple[Stack, list[
     return found
 
 
-def differences(repo: Path, library: Library, values: dict, commits: list[str]) -> tuple[int, int]:
+def differences(
+    repo: Path, library: Library, values: dict[str, Any], commits: list[str]
+) -> tuple[int, int]:
     """How many (commit, file) answers were compared with git, and how many differ."""
     compared = wrong = 0
     index = repo / ".git" / "brute-index"

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
 import importlib
+import io
 import os
 import random
 import signal
@@ -148,6 +150,12 @@ def _module(file: str) -> ModuleType:
     return importlib.import_module(file.removesuffix(".py").replace("/", "."))
 
 
+def _collect(tests: Sequence[str]) -> None:
+    """Import the tests once, so that no fork has to."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", "-p", "no:xdist", *tests])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pairs", nargs="*", metavar="FILE:TESTS")
@@ -166,6 +174,7 @@ def main() -> None:
         made = random.Random(given.seed).sample(made, min(given.sample, len(made)))  # noqa: S311
     for file in files:
         _module(file)
+    _collect(sorted({test for tests in files.values() for test in tests}))
     left = [mutant for mutant in made if _told(mutant, survives(mutant, files[mutant.file]))]
     sys.stdout.write(f"{len(made)} mutants, {len(made) - len(left)} killed, {len(left)} survived\n")
 
