@@ -2,7 +2,8 @@
 
 Each stack starts from its home's manifest and goes to every other release that the
 library has one for, on top of the stacks before it there. `already` are hunks that port
-leaves out because their result stands on the release. Of the hunks that port places
+leaves out because their result stands on the release, `proposed` those without a place for
+which a merge is shown, `conflict` those with neither. Of the hunks that port places
 itself, `agree` are those that come to the same line or files once what port leaves to a
 person is decided as the manifest by hand decides it, and `otherwise by hand` those that
 fit, but that a person dropped, skipped with their whole stack or gave other text, for a
@@ -34,7 +35,7 @@ from backport.library import Library, load
 from backport.workflows.preimages import preimages
 
 PROJECT = Path(__file__).resolve().parent.parent
-SHOWN = tuple(outcome for outcome in Outcome if outcome is not Outcome.AMBIGUOUS)
+SHOWN = tuple(str(outcome) for outcome in Outcome if not outcome.failed)
 
 
 class Row(NamedTuple):
@@ -125,8 +126,7 @@ def _row(release: str, found: Ported, completed: StackResult, by_hand: StackResu
         for key in placed
         if not same and key not in otherwise and done[key].line != hand[key].line
     ]
-    counts = Counter(str(hunk.outcome) for hunk in result.hunks)
-    counts["conflict"] += counts.pop("ambiguous", 0)
+    counts = Counter(_shown(hunk) for hunk in result.hunks)
     contained = len([entry for entry in found.made if not isinstance(entry, Skip)])
     counts["already"] += contained
     counts["dropped"] -= contained
@@ -134,6 +134,12 @@ def _row(release: str, found: Ported, completed: StackResult, by_hand: StackResu
     agree = len(placed) - len(otherwise) - len(differ)
     outcome = str(result.outcome)
     return Row(by_hand.stack, release, outcome, counts, agree, len(otherwise), tuple(differ), files)
+
+
+def _shown(hunk: HunkResult) -> str:
+    if not hunk.outcome.failed:
+        return str(hunk.outcome)
+    return "proposed" if hunk.proposal else "conflict"
 
 
 def _kept(hunk: HunkResult | None) -> bool:
@@ -147,7 +153,7 @@ def _told(other: HunkResult) -> str:
 
 def table(rows: list[Row], verbose: bool) -> str:
     """The rows and their sum, as a table in Markdown."""
-    words = [str(outcome) for outcome in SHOWN]
+    words = [*SHOWN, "proposed", "conflict"]
     heads = ["stack", "release", "outcome", *words]
     heads += ["agree", "otherwise by hand", "differ", "files"]
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(['---'] * len(heads))}|"]

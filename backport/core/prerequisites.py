@@ -1,8 +1,9 @@
-"""Which commit made the lines that a patch builds on and the target lacks.
+"""Which commit made, or took away, the lines that a patch builds on and the target lacks.
 
 Most conflicts of a backport are a missing prerequisite: the lines that the patch
 changes were written after the target branched off. Walking the file's versions
-back from the patch's parent tells who wrote each of them.
+back from the patch's parent tells who wrote each of them. On a target newer than the
+patch's parent they were changed since: walking forth to the target tells by whom.
 """
 
 from __future__ import annotations
@@ -51,6 +52,15 @@ def owners(lines: Iterable[int], versions: Iterable[Version]) -> dict[str, str]:
             found[version.commit] = version.subject
         left = {line for line in was if line is not None}
     return found
+
+
+def removers(lines: Iterable[int], versions: Iterable[Version]) -> dict[str, str]:
+    """The subject of each commit that changed or took away one of the lines, oldest first.
+
+    `lines` count from 0 in the text before the first version; `versions` go forth in time.
+    """
+    back = (version._replace(before=version.after, after=version.before) for version in versions)
+    return owners(lines, back)
 
 
 def _before(line: int, edits: Sequence[Change]) -> int | None:

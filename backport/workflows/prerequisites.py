@@ -13,7 +13,7 @@ from backport.core.objects import blob_id
 from backport.core.outcomes import HunkResult
 from backport.core.patches import FilePatch, Hunk
 from backport.core.paths import decode
-from backport.core.prerequisites import Version, lacking, owners
+from backport.core.prerequisites import Version, lacking, owners, removers
 from backport.core.stacks import Stack
 from backport.core.texts import split_keeping_ends
 from backport.errors import EnvironmentProblem
@@ -45,10 +45,11 @@ def _lines(reader: ObjectReader, blob: str) -> list[bytes]:
 def explained(
     checkout: Checkout, commit: str, stacks: Mapping[str, Stack], evaluation: Evaluation
 ) -> Evaluation:
-    """The evaluation, where each conflict names the one commit that it waits for.
+    """The evaluation, where each conflict names the one commit that is behind it.
 
     That is told only where exactly one commit of the source's history, between the
-    target's base `commit` and the stack's home, wrote the lines that the target lacks.
+    target's base `commit` and the stack's home, wrote the lines that the target lacks,
+    or, on a newer target, exactly one changed them since.
     """
     reader = ObjectReader(checkout.git_dir)
     try:
@@ -75,6 +76,9 @@ class _Where(NamedTuple):
     commit: str
     home: str
 
+    def versions(self, start: str, end: str, path: str) -> Iterator[Version]:
+        return versions(self.checkout.git_dir, self.reader, start, end, path)
+
 
 def _related(checkout: Checkout, one: str, other: str) -> bool:
     """True where the commits share history: two release archives do not."""
@@ -91,24 +95,31 @@ def _told(result: HunkResult, stack: Stack, where: _Where) -> HunkResult:
     if found is None:
         return result
     _, _, file, index = found
-    names = _owners(file, file.hunks[index], where)
-    if len(names) != 1:
-        return result
-    (commit, subject), *_ = names.items()
-    waits = f"the lines it needs were made by {commit[:12]} ({subject}), which the target lacks"
-    return result._replace(detail=f"{result.detail}; {waits}")
+    why = _behind(file, file.hunks[index], where)
+    return result._replace(detail=f"{result.detail}; {why}") if why else result
 
 
-def _owners(file: FilePatch, hunk: Hunk, where: _Where) -> dict[str, str]:
+def _behind(file: FilePatch, hunk: Hunk, where: _Where) -> str:
+    """The one commit behind a conflict, in words; empty where there is not exactly one."""
     path = file.old_path or ""
     base = where.checkout.tree(where.home).entry(path)
     target = where.checkout.tree(where.commit).entry(path)
     if base is None or target is None or blob_id(base.data) != file.old_blob:
-        return {}
+        return ""
     sides = split_keeping_ends(base.data), split_keeping_ends(target.data)
     first = max(0, hunk.old_start - 1)
     lines = lacking(*sides, first, first + hunk.old_count)
-    if not lines:
-        return {}
-    history = versions(where.checkout.git_dir, where.reader, where.commit, where.home, path)
-    return owners(lines, history)
+    made = owners(lines, where.versions(where.commit, where.home, path))
+    since = [*where.versions(where.home, where.commit, path)][::-1] if lines and not made else []
+    continues = bool(since) and since[0].before == sides[0]  # another line of history may not
+    changed = removers(lines, since) if continues else {}
+    if len(made) == 1:
+        return f"the lines it needs were made by {_commit(made)}, which the target lacks"
+    if len(changed) == 1:
+        return f"the lines it needs were changed by {_commit(changed)}, which the target has"
+    return ""
+
+
+def _commit(named: Mapping[str, str]) -> str:
+    (commit, subject), *_ = named.items()
+    return f"{commit[:12]} ({subject})"

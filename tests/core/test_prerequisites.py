@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backport.core.prerequisites import Version, lacking, owners
+from backport.core.prerequisites import Version, lacking, owners, removers
 
 
 def version(commit: str, before: str, after: str) -> Version:
@@ -29,6 +29,21 @@ OWNED = {
 @pytest.mark.parametrize(("lines", "found"), OWNED.values(), ids=OWNED)
 def test_lines_are_traced_to_who_wrote_them(lines: list[int], found: dict[str, str]) -> None:
     assert owners(lines, HISTORY) == found
+
+
+REMOVED = {
+    "a line that the first commit took away": ([1], {"cut": "Make cut"}),
+    "one that a later commit took away, moved by then": ([3], {"later": "Make later"}),
+    "lines of both, oldest first": ([3, 1], {"cut": "Make cut", "later": "Make later"}),
+    "a line that is still there": ([0, 2], {}),
+    "no line": ([], {}),
+}
+
+
+@pytest.mark.parametrize(("lines", "found"), REMOVED.values(), ids=REMOVED)
+def test_lines_are_traced_to_who_took_them_away(lines: list[int], found: dict[str, str]) -> None:
+    history = [version("cut", "abcd", "acd"), version("later", "acd", "aXc")]
+    assert list(removers(lines, history).items()) == list(found.items())
 
 
 def test_history_is_read_no_further_than_needed() -> None:

@@ -103,3 +103,27 @@ def test_a_conflict_names_the_one_commit_that_it_waits_for(tmp_path: Path, shell
     commit = repo.git("rev-parse", "v2.0.0~1")
     assert wanted in (None, commit)
     assert f"were made by {commit[:12]} (Use the helper), which the target lacks" in done.out
+
+
+def test_on_a_newer_target_it_names_the_commit_that_changed_the_lines(
+    tmp_path: Path, shell: Shell
+) -> None:
+    repo = Repo.make(tmp_path / "repo")
+    repo.commit("One\n", {"a.py": BASE.encode()})
+    repo.git("tag", "v1.0.0")
+    upstream = Repo(tmp_path / "upstream")
+    shutil.copytree(repo.path, upstream.path)
+    upstream.commit("Change two\n\nIt is needed.\n", {"a.py": BASE.replace("= 2", "= 3").encode()})
+    above = "import os\n" + BASE
+    repo.commit("Import\n", {"a.py": above.encode()})
+    later = above.replace("    two = 2\n", "    two = helper(one)\n")
+    repo.commit("Use the helper\n", {"a.py": later.encode()})
+    repo.commit("Import more\n", {"a.py": b"import re\n" + later.encode()})
+    repo.git("tag", "v2.0.0")
+    library = Library.make(tmp_path / "library")
+    library.stack("two", patches(upstream, "v1.0.0"))
+    library.manifest("two", name="me/v2.0.0", base="v2.0.0")
+    place = ["--repo", str(repo.path), "--root", str(library.root)]
+    done = shell("check", "--target", "v2.0.0", *place, "--no-parity", "--no-audit")
+    commit = repo.git("rev-parse", "v2.0.0~1")
+    assert f"were changed by {commit[:12]} (Use the helper), which the target has" in done.out
