@@ -38,15 +38,11 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from backport.audit import Auditor, Options
+from backport.audit.catalogue import CHECKS
 from backport.core.outcomes import Finding, Severity
 from backport.core.trees import GITLINK, Entry
 
-NAMES = frozenset({"names", "imports"})
-"""The rules on names and imports; the rest of the audit is counted beside them."""
-ALL = NAMES | {
-    *("attributes", "flags", "calls", "overrides", "fakes", "ops", "duplicates", "removed"),
-    *("references", "fixtures", "stdlib", "compile", "markers"),
-}
+ALL = frozenset(CHECKS) - {"reverted", "ruff", "ty"}
 
 Pair = dict[str, Any]
 Change = dict[str, tuple[str, str] | None]
@@ -186,7 +182,7 @@ class Judged(NamedTuple):
 
 NAME_CODES = frozenset(
     {"undefined-name", "used-before-definition", "typing-only-name", "undefined-export"}
-    | {"missing-module", "missing-symbol", "missing-attribute"}
+    | {"missing-module", "missing-symbol", "missing-attribute", "missing-patch-target"}
 )
 
 

@@ -99,6 +99,10 @@ class Classes:
         """True where a method of the chain assigns the name on the instance."""
         return any(name in c.record.attributes for c in self.chain(value).classes)
 
+    def is_open(self, value: Value) -> bool:
+        """True where a class of the chain says itself that it may have any attribute."""
+        return any(_is_open(cls.record) for cls in self.chain(value).classes)
+
     def lacks(self, value: Value, name: str) -> bool:
         """True where no class of the chain or below it gives the attribute, and every base
         of the chain is known."""

@@ -33,9 +33,10 @@ _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
 _FILLED = re.compile(rb"setattr\(\s*(\w+)\s*,\s*(?![\"'\s])")
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
 _NAMED = re.compile(rb"""\(\s*(?:([\w.\[\]]+)\s*,\s*)?["'](\w+)["']""")
-_LAST_WORD = re.compile(rb"\w+\Z")
+_LAST_WORD = re.compile(rb"\.?\w+\Z")
 _LONGEST_WORD = 80  # bytes that are looked at for the function's name
 _OWN = (b"register_buffer", b"register_parameter", b"register_module", b"add_module")
+_REPLACERS = (b"setattr", b"delattr", b"object", b"spy")  # as methods: of pytest, of mock
 _SETTERS = (b"attr", b"param", b"buffer", b"module", b"register")
 _OBJECTS = frozenset({b"self", b"cls", b"layer", b"module", b"model"})
 _OPEN_CLASS = re.compile(
@@ -278,12 +279,18 @@ def _opened(source: bytes) -> Iterator[int]:
 
 
 def _by_name(source: bytes) -> tuple[set[str], set[str]]:
-    """The attributes that calls like `setattr` give by name, and those they only ask for."""
+    """The attributes that calls like `setattr` give by name, and those they only ask for.
+
+    What a test replaces must be there already, unless the call says that it need not.
+    """
+    replaces = b"raising=False" not in source and b"create=True" not in source
     given: set[str] = set()
     probed: set[str] = set()
     for match in _NAMED.finditer(source):  # that it starts with a bracket makes it fast
         called = _LAST_WORD.search(source[max(0, match.start() - _LONGEST_WORD) : match.start()])
         function, (owner, name) = called[0] if called else b"", match.groups()
+        if replaces and function.startswith(b".") and function[1:] in _REPLACERS:
+            continue
         if owner is None:
             if function.endswith(_OWN):
                 given.add(name.decode())

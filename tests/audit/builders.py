@@ -8,6 +8,7 @@ from textwrap import dedent
 from typing import Any
 
 from backport.audit import Options, audit
+from backport.audit.catalogue import CHECKS
 from backport.audit.compiles import blob_id
 from backport.core.outcomes import CheckResult, Finding
 from backport.core.trees import REGULAR, Entry
@@ -55,10 +56,5 @@ def said(base: Texts, change: Texts, **options: Any) -> list[str]:
     return [f"{f.path}:{f.line} {f.code} {f.symbol}" for f in found]
 
 
-OWN = frozenset(
-    {"compile", "markers", "names", "imports", "attributes", "flags", "calls", "overrides"}
-    | {"abstract"}
-    | {"fakes", "ops", "duplicates", "removed", "references", "fixtures", "stdlib"}
-    | {"reverted"}
-)
+OWN = frozenset(CHECKS) - {"ruff", "ty"}
 """All checks but the opinions of other tools."""

@@ -273,3 +273,30 @@ def test_a_class_that_only_joins_a_base_and_a_protocol_may_be_any_class() -> Non
     assert said(
         {**base, "face.py": "class Face:\n    flag = True\n"}, {"use.py": text.format("...")}
     )
+
+
+FAR = {"pkg/a.py": "from elsewhere import Unknown\n\n\nclass A(Unknown):\n    pass\n"}
+
+
+@pytest.mark.parametrize(
+    ("name", "elsewhere", "expected"),
+    [
+        ("_made", "", ["pkg/b.py:6 unknown-attribute B._made"]),
+        ("made", "", []),  # a public name is what a base of another project is there for
+        ("__made__", "", []),
+        ("_m", "", []),  # too short to be looked up
+        ("_made", "OLD = '_made'\n", []),  # the tree knows it, if only in a text
+        ("_made", "def f(x):\n    x._made = 1\n", []),
+    ],
+)
+def test_a_private_name_that_the_tree_never_said(
+    name: str, elsewhere: str, expected: list[str]
+) -> None:
+    text = f"from pkg.a import A\n\n\nclass B(A):\n    def f(self):\n        return self.{name}\n"
+    assert said(BASE | FAR | {"pkg/old.py": elsewhere}, {"pkg/b.py": text}) == expected
+
+
+def test_a_private_name_that_the_stack_itself_gives() -> None:
+    text = "from pkg.a import A\n\n\nclass B(A):\n    def f(self):\n        return self._made\n"
+    change = {"pkg/b.py": text, "pkg/c.py": "def g(b):\n    b._made = 1\n"}
+    assert said(BASE | FAR, change) == []

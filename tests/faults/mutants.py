@@ -35,6 +35,19 @@ HEART = {
     "backport/core/applying.py": ("test_applying", "test_properties", "test_merging_stacks"),
     "backport/core/applying_files.py": ("test_applying", "test_properties"),
     "backport/core/merging.py": ("test_merging", "test_applying"),
+    **{
+        f"backport/core/merging_{name}.py": ("test_merging", "test_merging_stacks")
+        for name in (
+            "confidence",
+            "files",
+            "hunks",
+            "imports",
+            "regions",
+            "results",
+            "steps",
+            "symbols",
+        )
+    },
 }
 SECONDS = 120  # a mutant that runs longer is caught: it hangs
 _SWAPS: dict[type[ast.AST], type[ast.AST]] = {

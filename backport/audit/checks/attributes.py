@@ -23,6 +23,9 @@ UNKNOWN = Rule(
     "carry the hunk that assigns it, or drop the read: the target may lack the feature",
 )
 
+_LOOKED_UP = 3
+"""Shorter words are not in the table."""
+
 _OBJECTS = (Sort.INSTANCE, Sort.CLASS, Sort.SUPER)
 
 
@@ -55,10 +58,21 @@ def _owner(subject: Subject, node: ast.Attribute, site: Site[Any]) -> Value | No
     if any(given):
         return None
     if any(values is not None for values in given):
-        dropped = all(_is_dropped(subject, value, node.attr) for value in found)
-        return found[0] if dropped else None
+        gone = all(_is_dropped(subject, value, node.attr) for value in found)
+        return found[0] if gone or _is_unheard_of(subject, found, node.attr) else None
     in_tests = is_test(subject.file.source.path)
     return None if subject.table.is_loose(node.attr, in_tests=in_tests) else found[0]
+
+
+def _is_unheard_of(subject: Subject, owners: Type, name: str) -> bool:
+    """True for a private name that the pristine tree never says, in code or text, and that
+    the stack reads and nowhere defines: that a base of another project has it is no excuse."""
+    private = name.startswith("_") and not name.endswith("__") and len(name) >= _LOOKED_UP
+    if subject.before is None or not private:
+        return False
+    if subject.table.index.defined.get(name) or any(subject.before.mentioning(name)):
+        return False
+    return not any(subject.resolver.classes.is_open(value) for value in owners)
 
 
 def _is_dropped(subject: Subject, value: Value, name: str) -> bool:

@@ -36,13 +36,19 @@ FOLDERS = (
 RARE = {"flag entry": "vllm/envs.py", "registry entry": "registry.py"}
 """Kinds that only files of this name can have."""
 
-_IN_TESTS = "missing fixture"
+_IN_TESTS = ("missing fixture", "patched path", "patched attribute")
 _KINDS: tuple[Kind, ...] = (
     *(names.undefined_name, names.removed_constant, names.removed_function, names.import_symbol),
     *(names.import_module, names.lazy_import_symbol, names.import_dropped, names.typing_import),
     *(names.imported_definition, names.environment_flag, names.flag_entry, names.enum_member),
     *(names.static_method, names.duplicate_function, names.registry_entry, names.newer_library),
-    *(names.missing_fixture, objects.self_method, objects.self_method_keyword),
+    *(
+        names.missing_fixture,
+        names.patched_path,
+        names.patched_attribute,
+        objects.self_method,
+        objects.self_method_keyword,
+    ),
     *(objects.self_attribute, objects.assignment_dropped, objects.child_attribute),
     *(objects.child_call_keyword, objects.method_renamed, objects.parameter_attribute),
     *(objects.callee_renamed, objects.field_renamed, objects.override_parameter),
@@ -74,7 +80,7 @@ def mutants(
     paths = [p for p in sorted(tree.paths()) if p.startswith(FOLDERS) and p.endswith(".py")]
     for name in kinds:
         chance = random.Random(f"{seed} {name}")  # noqa: S311 - a choice that can be repeated
-        mine = [p for p in paths if p.startswith("tests/") == (name == _IN_TESTS)]
+        mine = [p for p in paths if p.startswith("tests/") == (name in _IN_TESTS)]
         mine = [p for p in mine if p.endswith(RARE.get(name, ""))]
         chance.shuffle(mine)
         left = each

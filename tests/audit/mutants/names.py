@@ -121,6 +121,32 @@ def missing_fixture(file: File) -> Found:
             yield node.lineno, file.replaced(begin, begin, "fixture_gone")
 
 
+def _patches(file: File, *functions: str) -> Iterator[ast.Call]:
+    for call in file.calls:
+        plain = call.args and not {"raising", "create"} & {k.arg for k in call.keywords}
+        if plain and ast.unparse(call.func).endswith(functions):
+            yield call
+
+
+def _longer(file: File, node: ast.Constant) -> tuple[int, str]:
+    end = file.span(node)[1] - len('"')
+    return node.lineno, file.replaced(end, end, GONE)
+
+
+def patched_path(file: File) -> Found:
+    for call in _patches(file, "patch", ".setattr"):
+        target = call.args[0]
+        if isinstance(target, ast.Constant) and str(target.value).startswith("vllm."):
+            yield _longer(file, target)
+
+
+def patched_attribute(file: File) -> Found:
+    for call in _patches(file, "patch.object", ".setattr"):
+        named = file.imported.get(name_of(call.args[0]), "").startswith("vllm")
+        if named and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+            yield _longer(file, call.args[1])
+
+
 def enum_member(file: File) -> Found:
     for node in file.nodes:
         owner = name_of(node.value) if isinstance(node, ast.Attribute) else ""
