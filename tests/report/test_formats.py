@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from backport.core.outcomes import CheckResult, Finding, Severity, Status
-from backport.core.reports import Report, TargetReport
+from backport.core.outcomes import CheckResult, Finding, Proposal, Severity, Status
+from backport.core.reports import Offer, Report, TargetReport
 from backport.errors import BadInput, EnvironmentProblem
 from backport.report.buildkite import Buildkite, as_buildkite
 from backport.report.github import as_github
@@ -55,6 +55,41 @@ def test_a_conflict_is_whole_in_every_format(name: str, report: Report) -> None:
     if name != "json":  # there the lines themselves are values
         assert "[[drop]]" in text or "[[reanchor]]" in text
         assert 'reason = ""' in text
+
+
+def advised(report: Report) -> Report:
+    """The report with an offer and a proposal for every hunk that has no place."""
+    proposal = Proposal(("words",), 9, 13, "it is <new>", "@@ -1 +1 @@\n-old <a>\n+new \x1b[31m\n")
+    offer = Offer("team/v0", "other text", ("[[drop]]", 'reason = "not <needed>"'))
+    targets = []
+    for target in report.targets:
+        stacks = tuple(
+            stack._replace(
+                result=stack.result._replace(
+                    hunks=tuple(
+                        hunk._replace(proposal=proposal) if hunk.outcome.failed else hunk
+                        for hunk in stack.result.hunks
+                    )
+                )
+            )
+            for stack in target.stacks
+        )
+        hunks = [hunk for stack in stacks for hunk in stack.result.hunks if hunk.outcome.failed]
+        offers = {str(hunk.id): (offer,) for hunk in hunks}
+        targets.append(target._replace(stacks=stacks, offers=offers))
+    return report._replace(targets=tuple(targets))
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])
+def test_what_could_stand_there_is_told_and_escaped(name: str, report: Report) -> None:
+    text = whole(name, advised(report))
+    for unescape in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ('\\"', '"')):
+        assert name != "html" or "<needed>" not in text or unescape[0] != "&lt;"
+        text = text.replace(*unescape)
+    assert 'reason = "not <needed>"' in text
+    assert "9 of 13 such merges were right" in text
+    assert "+new " in text
+    assert "\x1b" not in text
 
 
 @pytest.mark.parametrize("name", FORMATS)
