@@ -26,6 +26,7 @@ from backport.report.problems import problems
 from backport.report.reading import NotAReport, parse_report
 from backport.report.sarif import as_sarif
 from backport.workflows.outputs import Out, annotate, parse_out, write_outs
+from tests.npm import package
 from tests.report.world import NASTY
 
 SCHEMA = Path(__file__).parents[2] / "backport/report/report.schema.json"
@@ -181,8 +182,21 @@ def test_junit_stays_xml_whatever_a_message_holds(char: str) -> None:
 # ---------------------------------------------------------------- SARIF
 
 
+def test_sarif_fits_the_official_schema(report: Report) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schemas = package("schemastore", "0.2.2") / "schemas/json"
+    schema = json.loads((schemas / "sarif-2.1.0.json").read_text("utf-8"))
+    assert "oasis-tcs/sarif-spec" in schema["$id"]
+    checker = jsonschema.validators.validator_for(schema)(schema)
+    for each in (report, advised(report), Report(())):
+        checker.validate(json.loads(as_sarif(each)))
+    broken = json.loads(as_sarif(report))
+    del broken["runs"][0]["tool"]["driver"]["name"]
+    assert not checker.is_valid(broken)
+
+
 def test_sarif_is_read_by_the_object_model(report: Report) -> None:
-    """The official schema is in no Python package; this model is made from it."""
+    """A model that others made from the schema."""
     model = pytest.importorskip("sarif_pydantic")
     read = model.Sarif.model_validate(json.loads(as_sarif(report)))
     assert [run.automation_details.id for run in read.runs][:1] == ["backport/team/v1.0.0/"]
