@@ -1,5 +1,5 @@
 # make apply   the main job: a release's source is fetched, its stacks are applied
-# make test    the whole suite, from an empty machine
+# make test    the whole suite, from an empty machine (LOCKED=1: with the pinned, hashed packages)
 TARGET ?= v0.28.0
 PYTHON ?= python3
 VENV   ?= .venv
@@ -53,6 +53,9 @@ $(VENV)/run.stamp: pyproject.toml
 	touch $@
 
 $(VENV)/test.stamp: $(VENV)/run.stamp
+ifdef LOCKED
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements-dev.lock
+endif
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 
