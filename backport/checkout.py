@@ -167,6 +167,10 @@ class Checkout:
         """The committer date of a commit as git keeps it: seconds and zone."""
         return " ".join(self._header(commit, "committer").rsplit(" ", 2)[1:])
 
+    def is_as_made(self, commit: str) -> bool:
+        """True where author and committer are one at one time: so this tool makes commits."""
+        return self._header(commit, "author") == self._header(commit, "committer")
+
     def history(self, tip: str, base: str, limit: int = 1000) -> list[tuple[str, str]] | None:
         """The (id, message) of each commit from `tip` down to `base`, first parents only.
 

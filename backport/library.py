@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from backport.core.stacks import Stack
 from backport.core.tables import nearest
 from backport.errors import BadInput
 
+CASES = Path(__file__).parent / "parity" / "cases"  # a file each, of the case's name
 MAX_TOML = 1024 * 1024
 MAX_PATCH = 256 * 1024 * 1024
 
@@ -95,6 +96,32 @@ def load(root: Path) -> Library:
     return library
 
 
+def load_for(
+    root: Path, choose: Callable[[Library], list[Manifest]]
+) -> tuple[Library, list[Manifest]]:
+    """The library and the manifests that `choose` picks; raises BadInput with every problem but
+    those of other manifests: a draft spoils its own target only."""
+    library, problems = read(root)
+    try:
+        chosen = choose(library)
+    except BadInput:
+        if problems:
+            raise BadInput(problems) from None
+        raise
+    others = {manifest.source for manifest in library.manifests.values()}
+    others -= {manifest.source for manifest in chosen}
+    mine = [problem for problem in problems if problem.partition(":")[0] not in others]
+    if mine:
+        raise BadInput(mine)
+    return library, chosen
+
+
+def load_target(root: Path, target: str) -> tuple[Library, Manifest]:
+    """The library and the one manifest that a person means by `target`; see `load_for`."""
+    library, (manifest,) = load_for(root, lambda found: [found.manifest(target)])
+    return library, manifest
+
+
 def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
     """The library as far as it can be read, and all its problems.
 
@@ -110,6 +137,7 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
             stacks[folder.name] = nothing(folder.name)
             continue
         stacks[folder.name], found = read_stack(folder.name, shown, files)
+        found += _unknown_cases(shown, stacks[folder.name])
         problems += found
         if canonical and not found:
             problems += uncanonical(shown, stacks[folder.name], files)
@@ -117,6 +145,18 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
             problems += _unreadable_decisions(folder, root)
     manifests = _manifests(root, stacks, problems)
     return Library(root, stacks, manifests), problems
+
+
+def _unknown_cases(shown: str, stack: Stack) -> list[str]:
+    """Parity cases that the stack names and nobody has: its fusion would go unproved."""
+    if not stack.parity:
+        return []
+    cases = sorted(path.stem for path in CASES.glob("[a-z]*.py"))
+    return [
+        f"{shown}/stack.toml: parity: there is no case {name!r}; {nearest(name, cases)}"
+        for name in stack.parity
+        if name not in cases
+    ]
 
 
 def _unreadable_decisions(folder: Path, root: Path) -> list[str]:

@@ -47,12 +47,11 @@ def command(
     """
     from backport.cli.screen import progress, show_report
     from backport.core.reports import Report
-    from backport.library import find_root, load
+    from backport.library import find_root, load_target
     from backport.workflows.apply import Options, run_target
     from backport.workflows.repositories import choose
 
-    library = load(find_root(root))
-    manifest = library.manifest(target)
+    library, manifest = load_target(find_root(root), target)
     options = Options(not dry_run, not no_audit, not no_parity, checkout, force, lock, as_json)
     with progress() as update:
         repository = choose(repo, [manifest], update)

@@ -40,12 +40,11 @@ def command(
         raise BadInput("give --target TARGET, or --explain CODE")
     from backport.cli.screen import progress
     from backport.core.reports import Report
-    from backport.library import find_root, load
+    from backport.library import find_root, load_target
     from backport.workflows.audit import audit_target
     from backport.workflows.repositories import choose
 
-    library = load(find_root(root))
-    manifest = library.manifest(target)
+    library, manifest = load_target(find_root(root), target)
     with progress() as update:
         repository = choose(repo, [manifest], update)
     with repository:

@@ -64,7 +64,7 @@ def command(
     from backport.cache import ResultCache
     from backport.cli.outputs import tell
     from backport.cli.screen import counting, progress
-    from backport.library import find_root, load
+    from backport.library import find_root, load_for
     from backport.workflows.checking import select
     from backport.workflows.history import check_and_record
     from backport.workflows.options import Options
@@ -72,8 +72,7 @@ def command(
     from backport.workflows.repositories import choose_reader
 
     wanted = [parse_out(word) for word in outs]
-    library = load(find_root(root))
-    manifests = select(library, targets, every)
+    library, manifests = load_for(find_root(root), lambda found: select(found, targets, every))
     shown = [library.stack(name).name for name in stacks]
     options = Options(write=False, audit=not no_audit, parity=not no_parity)
     with progress() as update:

@@ -22,17 +22,18 @@ def command(
     Places and context are left out: they differ between any two releases.
     """
     from backport.cli.screen import progress
-    from backport.library import find_root, load
+    from backport.library import find_root, load_for
     from backport.report.contrasting import contrasts_json, contrasts_text
     from backport.workflows.contrasting import contrasts
     from backport.workflows.repositories import choose
 
-    library = load(find_root(root))
-    targets = library.manifest(one), library.manifest(other)
+    library, (first, second) = load_for(
+        find_root(root), lambda found: [found.manifest(one), found.manifest(other)]
+    )
     with progress() as update:
-        repository = choose(repo, list(targets), update)
+        repository = choose(repo, [first, second], update)
     with repository:
-        found = contrasts(library, targets, repository, stacks)
+        found = contrasts(library, (first, second), repository, stacks)
     render = contrasts_json if as_json else contrasts_text
-    click.echo(render((targets[0].name, targets[1].name), found), nl=False)
+    click.echo(render((first.name, second.name), found), nl=False)
     return 0

@@ -24,13 +24,12 @@ def command(target: str, repo: str | None, root: str | None, output: str | None)
     """
     from backport.cli.screen import progress
     from backport.core.reports import Report
-    from backport.library import find_root, load
+    from backport.library import find_root, load_target
     from backport.report.plain import as_text
     from backport.workflows.apply import export_target
     from backport.workflows.repositories import choose
 
-    library = load(find_root(root))
-    manifest = library.manifest(target)
+    library, manifest = load_target(find_root(root), target)
     with progress() as update:
         repository = choose(repo, [manifest], update)
     with repository:

@@ -56,15 +56,14 @@ def command(
     from backport.cli.screen import progress
     from backport.core.display import visible
     from backport.errors import BadInput
-    from backport.library import find_root, load
+    from backport.library import find_root, load_target
     from backport.parity.report import as_content, as_lines
     from backport.workflows.parity import EXIT, parity_target
     from backport.workflows.repositories import choose
 
     if target is None:
         raise BadInput("give --target TARGET, or --bench to time the portable kernels")
-    library = load(find_root(root))
-    manifest = library.manifest(target)
+    library, manifest = load_target(find_root(root), target)
     with progress() as update:
         repository = choose(repo, [manifest], update)
     with repository:

@@ -36,20 +36,21 @@ def command(
     """
     from backport.cli.screen import progress
     from backport.errors import BadInput
-    from backport.library import find_root, load
+    from backport.library import find_root, load_target
     from backport.report.porting import Told, porting_json, porting_text
     from backport.workflows.options import Options
-    from backport.workflows.port import named, prepare, write
+    from backport.workflows.port import be_whole, named, prepare, write
     from backport.workflows.repositories import choose
 
-    library = load(find_root(root))
-    start = library.manifest(old)
+    library, start = load_target(find_root(root), old)
     for stack in stacks:
         if library.stack(stack).name not in start.stacks:
             raise BadInput(f"{start.name} has no stack {stack}")
-    target = named(start, new, stacks)
+    target = named(library, start, new, stacks)
     if target.name == start.name:
         raise BadInput(f"{new} is the target to start from")
+    if not dry_run:
+        be_whole(target, library.manifests.get(target.name))
     with progress() as update:
         repository = choose(repo, [start, target], update)
     options = Options(write=False, audit=not no_audit, parity=False)

@@ -25,12 +25,11 @@ def command(
     """Prove that a branch is what applying its stacks gives, commit by commit."""
     from backport.cli.screen import progress, show_report
     from backport.core.reports import Report
-    from backport.library import find_root, load
+    from backport.library import find_root, load_target
     from backport.workflows.compare import verify_branch
     from backport.workflows.repositories import choose
 
-    library = load(find_root(root))
-    manifest = library.manifest(target)
+    library, manifest = load_target(find_root(root), target)
     with progress() as update:
         repository = choose(repo, [manifest], update)
     with repository:

@@ -16,6 +16,7 @@ from backport.core.tables import MAX_PROBLEMS, EnoughProblems, Table, nearest, p
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 SUFFIX = ".patch"
 # lines that git takes for the end of a message when it is mailed, or for a header
+_CLAUSE = re.compile(r"\s*(?:===?|!=|>=|<=|~=|>|<)\s*v?\d[\w.+*-]*\s*", re.ASCII)
 _BREAKS_MESSAGE = re.compile(r"---|diff -|Index: |From \S|From: ")
 
 
@@ -91,7 +92,11 @@ def _upstream(table: Table) -> Upstream:
 
 def _requires(table: Table) -> dict[str, str]:
     """Versions of other projects, such as `aiter = ">=0.1.19"`."""
-    return {key: table.text(key) for key in table.values}
+    found = {key: table.text(key) for key in table.values}
+    for key, wanted in found.items():
+        if wanted and not all(map(_CLAUSE.fullmatch, wanted.split(","))):
+            table.problem(key, f"{wanted!r} is no range of versions, such as '>=0.1.19,<0.2'")
+    return found
 
 
 def _one_line(table: Table, key: str) -> str:

@@ -150,7 +150,8 @@ def _partly_there(stack: StackReport) -> list[str]:
 
 def advice_lines(target: TargetReport, hunk: HunkResult) -> list[str]:
     """What could stand for a hunk without a place: decisions of other targets, and a proposal."""
-    return [*offer_lines(target.offers.get(str(hunk.id), ())), *proposal_lines(hunk)]
+    offers = offer_lines(target.offers.get(str(hunk.id), ()))
+    return [*offers, *proposal_lines(hunk, target.target)]
 
 
 def offer_lines(offers: Sequence[Offer]) -> list[str]:
@@ -162,7 +163,7 @@ def offer_lines(offers: Sequence[Offer]) -> list[str]:
     return lines
 
 
-def proposal_lines(hunk: HunkResult) -> list[str]:
+def proposal_lines(hunk: HunkResult, target: str) -> list[str]:
     """The text that could stand for a hunk, how sure that is, and how to take it."""
     found = hunk.proposal
     if found is None:
@@ -172,7 +173,7 @@ def proposal_lines(hunk: HunkResult) -> list[str]:
     )
     lines = [
         f"proposal by rule {', '.join(found.rules)} ({counted}): {found.why or 'the rules stand'}",
-        f"take it, then read it: --accept '{hunk.id}'",
+        f"take it, then read it: backport check --target {target} --accept '{hunk.id}'",
     ]
     body = found.patch.split("\n")
     start = next((i for i, line in enumerate(body) if line.startswith("@@")), 0)

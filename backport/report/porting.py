@@ -38,7 +38,7 @@ def porting_text(told: Told) -> str:
     for entry in ported.made:
         lines += [f"  made: {_name(entry)}, to be read:", *_indented(entry_lines(entry), 4)]
     for item in ported.undecided:
-        lines += _undecided(item, told.offers.get(str(item.hunk.id), ()))
+        lines += _undecided(item, told.offers.get(str(item.hunk.id), ()), ported.manifest.name)
     for stack, evidence in ported.taken.items():
         lines.append(f"  {stack}: perhaps upstream took it in another form; if so:")
         lines += _indented(entry_lines(Skip("", (evidence,), "", stack)), 4)
@@ -64,7 +64,7 @@ def _name(entry: Entry) -> str:
     return f"{where}{type(entry).__name__.lower()} {entry_of(entry)}"
 
 
-def _undecided(item: Undecided, offers: Sequence[Offer]) -> Iterator[str]:
+def _undecided(item: Undecided, offers: Sequence[Offer], target: str) -> Iterator[str]:
     hunk = item.hunk
     yield f"  to decide: {hunk.source or hunk.path}: {hunk.path}: {hunk.detail} [{hunk.outcome}]"
     yield from _indented(paste_block(hunk), 4)
@@ -72,7 +72,7 @@ def _undecided(item: Undecided, offers: Sequence[Offer]) -> Iterator[str]:
         yield "    the old manifest has, and it does not hold or fit here any more:"
         yield from _indented(entry_lines(item.before), 6)
     yield from _indented(offer_lines(offers), 4)
-    yield from _indented(proposal_lines(hunk), 4)
+    yield from _indented(proposal_lines(hunk, target), 4)
 
 
 def porting_json(told: Told) -> str:

@@ -264,6 +264,13 @@ def _refuse_foreign(checkout: Checkout, options: Options, work: _Work, old: str 
             f"(the newest is {foreign[0][:12]}); "
             "move them elsewhere, or give --force to replace them"
         )
+    amended = [commit for commit, _ in made if not checkout.is_as_made(commit)]
+    if amended and checkout.tree(old).id != work.tree:
+        raise BadInput(
+            f"{amended[0][:12]} on branch {branch} was changed after `apply` made it; take that "
+            f"back with `backport refresh --target {work.manifest.name}`, or give --force to "
+            "replace it"
+        )
 
 
 def export_target(

@@ -219,7 +219,8 @@ def _inputs(
     if lock.exists():
         out += [commit, *_contents(lock)]  # a lock compares trees on its own commit only
     for name in manifest.stacks:
-        out += [name, library.stacks[name].digest]
+        stack = library.stacks[name]
+        out += [stack.digest, repr(stack._replace(patches=()))]  # what it requires counts as well
         out += _decisions(library.root / "patches" / name / "resolutions")
     if options.audit:
         out.append(base.id)  # the audit looks beyond the touched files

@@ -46,10 +46,10 @@ class Porting(NamedTuple):
         return clean and not self.ported.undecided
 
 
-def named(old: Manifest, to: str, stacks: Sequence[str]) -> Manifest:
+def named(library: Library, old: Manifest, to: str, stacks: Sequence[str]) -> Manifest:
     """The empty manifest for what a person means by `to`, with the old one's owner and order.
 
-    Raises BadInput where `to` names no target.
+    Raises BadInput where `to` names no target, or a stack lacks one that it stands on.
     """
     owner, slash, version = to.rpartition("/")
     release = plain_version(version)
@@ -61,6 +61,10 @@ def named(old: Manifest, to: str, stacks: Sequence[str]) -> Manifest:
     if branch == old.branch:
         branch = f"{owner}/{version}"
     kept = tuple(name for name in old.stacks if not stacks or name in stacks)
+    for name in kept:
+        for first in library.stacks[name].after:
+            if first in old.stacks and first not in kept:
+                raise BadInput(f"{name} stands on {first}; add --stack {first}")
     source = f"manifests/{owner}/{version}.toml"
     return Manifest(f"{owner}/{version}", version, branch, kept, source=source)
 
@@ -145,6 +149,16 @@ def _remarks(found: Porting) -> list[str]:
         lines += ["", "or, if upstream took the change in another form:"]
         lines += entry_lines(Skip("", (evidence,), "", stack))
     return lines[1:]
+
+
+def be_whole(new: Manifest, known: Manifest | None) -> None:
+    """Raises BadInput where the new manifest would take the place of one that lists more."""
+    lost = [stack for stack in (known.stacks if known else ()) if stack not in new.stacks]
+    if lost:
+        raise BadInput(
+            f"{new.source} lists {', '.join(lost)} too, and all that is decided about them would "
+            "be lost; port every stack, or give another name with --to owner/version"
+        )
 
 
 def write(root: Path, found: Porting, force: bool) -> list[Path]:

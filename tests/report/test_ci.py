@@ -83,7 +83,7 @@ def test_buildkite_takes_the_pipeline(
 
 def _with_parity(world: World) -> None:
     path = world.root / "patches/gate-fix/stack.toml"
-    path.write_text(path.read_text("utf-8") + 'parity = ["an_op"]\n', "utf-8")
+    path.write_text(path.read_text("utf-8") + 'parity = ["router_gemm"]\n', "utf-8")
 
 
 def test_parity_goes_to_every_gpu_queue(world: World) -> None:
