@@ -148,7 +148,7 @@ def _parses(text: bytes) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(text, "<merged>", "exec", 0x400, dont_inherit=True)  # to the tree only
+            compile(text, "<merged>", "exec", 0x400)  # to the tree only
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
