@@ -138,9 +138,10 @@ def _lies_in(scope: str | None, hunk: Hunk, target: Target, spot: int, result: b
 
 def _scope_above(target: Target, line: int) -> str | None:
     """The scope of the nearest text above a line: blank ones at a scope's end lie outside of it."""
-    above = (number for number in range(line - 1, 0, -1) if target.lines[number - 1].strip())
-    number = next(above, None)
-    return MODULE_SCOPE if number is None else target.scope_at(number)
+    above = target.lines[: line - 1]
+    while above and not above[-1].strip():
+        above.pop()
+    return target.scope_at(len(above)) if above else MODULE_SCOPE
 
 
 def _removes_first(hunk: Hunk) -> bool:

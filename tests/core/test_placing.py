@@ -439,6 +439,11 @@ ABOVE_THE_RESULT = {
         "def f():\n    a = 1\n\n\n    b = 2\nx = 1\n",
         "    b = 2\n",
     ),
+    "a line of the module above": (
+        "<module>",
+        "def f():\n    x = 1\ny = 1\nz = 1\ndef g():\n    pass\n",
+        "z = 1\n",
+    ),
     "the first line": ("<module>", "import os\ndef f():\n    pass\n", "import os\n"),
     "the first line below a blank one": (
         "<module>",

@@ -36,7 +36,12 @@ HEART = {
     "backport/core/applying_files.py": ("test_applying", "test_properties"),
     "backport/core/merging.py": ("test_merging", "test_applying"),
     **{
-        f"backport/core/merging_{name}.py": ("test_merging", "test_merging_stacks")
+        f"backport/core/merging_{name}.py": (
+            "test_merging_rules",
+            "test_merging_hunks",
+            "test_merging",
+            "test_merging_stacks",
+        )
         for name in (
             "confidence",
             "files",
