@@ -2,6 +2,7 @@
 
     python -m tests.faults.mutants                    # every mutant of the files below
     python -m tests.faults.mutants --sample 60        # some of them
+    python -m tests.faults.mutants backport/core/placing.py
     python -m tests.faults.mutants backport/core/x.py:tests/core/test_x.py
 
 A mutant is made in a fork of this process, in the module that is loaded, and the tests
@@ -196,9 +197,7 @@ def _collect(tests: Sequence[str]) -> None:
 
 def main() -> None:
     given = _arguments()
-    files = {file: [f"tests/core/{name}.py" for name in names] for file, names in HEART.items()}
-    if given.pairs:
-        files = {file: [tests] for file, _, tests in (pair.partition(":") for pair in given.pairs)}
+    files = dict(map(_tests, given.pairs or HEART))
     every = [mutant for file in files for mutant in mutants(file)]
     made = every
     if given.sample:
@@ -218,9 +217,15 @@ def main() -> None:
     sys.exit(bool(untrue or len(left) > explained))
 
 
+def _tests(pair: str) -> tuple[str, list[str]]:
+    """A file and the tests that must see its mutants: those given, or those of the heart."""
+    file, _, tests = pair.partition(":")
+    return file, [tests] if tests else [f"tests/core/{name}.py" for name in HEART[file]]
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("pairs", nargs="*", metavar="FILE:TESTS")
+    parser.add_argument("pairs", nargs="*", metavar="FILE[:TESTS]")
     parser.add_argument("--sample", type=int, help="only so many, chosen by chance")
     parser.add_argument("--seed", type=int, default=8)
     return parser.parse_args()
