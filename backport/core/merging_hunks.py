@@ -21,7 +21,7 @@ _STAND = (Outcome.EXACT, Outcome.MOVED, Outcome.ALREADY)
 
 def _with(file: FilePatch, base: bytes, wanted: Sequence[int]) -> bytes | None:
     """The pre-image with these hunks made."""
-    target = Target(file.old_path or "", base)
+    target = Target("", base)  # no scope is asked at a hunk's own line
     edits: list[Edit] = []
     for index in wanted:
         found = place(file.hunks[index], target, known=True)
@@ -112,5 +112,5 @@ def _hunk(a: Sequence[bytes], b: Sequence[bytes], group: Sequence[Change]) -> Hu
         at = edit.a1
     lines += [CONTEXT + line for line in a[at:end]]
     new = start + group[0].b0 - group[0].a0
-    old_lines, new_lines = end - start, sum(line[:1] != REMOVED for line in lines)
-    return Hunk(start + (old_lines > 0), new + (new_lines > 0), tuple(lines))
+    writes = any(line[:1] != REMOVED for line in lines)
+    return Hunk(start + (end > start), new + writes, tuple(lines))

@@ -111,6 +111,13 @@ def test_a_hunk_that_is_dropped_is_in_neither_side() -> None:
     assert found.text == BOTH + BELOW
 
 
+def test_in_its_pre_image_a_hunk_goes_to_its_own_line_though_its_lines_stand_twice() -> None:
+    base = BASE + BELOW + BASE
+    found = merge_left(made(base, THEIRS + BELOW + BASE), base, OURS + BELOW + BASE, [CONFLICT])
+    assert found is not None
+    assert found.text == BOTH + BELOW + BASE
+
+
 def test_hunks_that_do_not_fit_their_pre_image_are_not_merged() -> None:
     other = BASE.replace(b"two = 2", b"two = 5")
     above = b"\n" + BASE + BELOW  # the lines stand, but lower

@@ -90,6 +90,7 @@ SURVIVORS = {
     "a gap in what is replaced": ("abcd", "abYcd", "aNd", None),
     "a part of what is replaced": ("abcd", "abd", "aNd", None),
     "nothing of what is replaced": ("ab", "Xb", "Nb", None),
+    "between two edits of the target": ("abcdef", "XcdYf", "abcNdef", "XcNdYf"),
     "two edits": ("abcdef", "XabcYdef", "aNbcdf", "XaNbcYdf"),
 }
 

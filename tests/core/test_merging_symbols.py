@@ -158,3 +158,8 @@ def test_new_functions_go_beside_their_neighbours(
     found = merged(module(*base), module(*ours), module(*theirs))
     assert names(found) == result
     assert found.rules[0] is Rule.NEIGHBOUR
+
+
+def test_a_merge_of_git_s_own_has_no_place() -> None:
+    found = merged(module(*"abc"), module(*"xabc"), module(*"abcy"))
+    assert steps(found) == [Step(Rule.THREE_WAY, 0, 0)]

@@ -24,7 +24,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
@@ -39,6 +39,7 @@ HEART = {
     **{
         f"backport/core/merging_{name}.py": (
             "test_merging_rules",
+            "test_merging_symbols",
             "test_merging_hunks",
             "test_merging",
             "test_merging_stacks",
@@ -109,7 +110,7 @@ def _around(tree: ast.Module, node: ast.AST) -> ast.AST:
         return node.test
     if not isinstance(node, ast.Constant):
         return node
-    shown = ast.expr | ast.keyword | ast.Assign | ast.Return
+    shown = ast.expr | ast.keyword | ast.Assign | ast.AnnAssign | ast.Return
     around = (one for one in ast.walk(tree) if node in ast.iter_child_nodes(one))
     return next((one for one in around if isinstance(one, shown)), node)
 
@@ -172,17 +173,12 @@ def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
 def _put(mutant: Mutant) -> None:
     """Run the mutant in its module, and hand what it defines to whoever imported it."""
     module = _module(mutant.file)
-    old = {
-        key: value
-        for key, value in vars(module).items()
-        if isinstance(value, FunctionType | type) and value.__module__ == module.__name__
-    }
+    old = {key: value for key, value in vars(module).items() if not key.startswith("__")}
     exec(compile(mutant.tree, mutant.file, "exec"), vars(module))  # noqa: S102
     for other in [*sys.modules.values()]:
         for key, value in [*vars(other).items()] if isinstance(other, ModuleType) else ():
-            name = getattr(value, "__name__", "")
-            if isinstance(value, FunctionType | type) and old.get(name) is value:
-                setattr(other, key, vars(module)[name])
+            if key in old and old[key] is value:
+                setattr(other, key, vars(module)[key])
 
 
 def _module(file: str) -> ModuleType:
