@@ -1,5 +1,5 @@
 # make apply   the main job: a release's source is fetched, its stacks are applied
-# make test    the whole suite, from an empty machine
+# make test    the whole suite, from an empty machine (LOCKED=1: with the pinned, hashed packages)
 TARGET ?= v0.28.0
 PYTHON ?= python3
 VENV   ?= .venv
@@ -8,7 +8,7 @@ LIMIT  ?= 20
 
 BIN := $(VENV)/bin
 
-.PHONY: apply check status lint test bench bench-audit bench-placement soak fuzz mutants clean
+.PHONY: apply check status lint test bench bench-audit bench-placement soak fuzz mutants lock clean
 
 apply: $(VENV)/run.stamp
 	$(BIN)/backport apply --target $(TARGET)
@@ -43,6 +43,14 @@ fuzz: $(VENV)/test.stamp
 mutants: $(VENV)/test.stamp
 	$(BIN)/python -m tests.faults.mutants $(ARGS)
 
+lock: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet pip-tools
+	$(BIN)/pip-compile --quiet --generate-hashes --extra test --strip-extras --no-annotate --no-emit-options \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --unsafe-package torch \
+		--no-header --output-file $(VENV)/lock.txt pyproject.toml
+	( sed -n '/^#/p' requirements-dev.lock; sed '/^#/d' $(VENV)/lock.txt ) >requirements-dev.lock.part
+	mv requirements-dev.lock.part requirements-dev.lock
+
 bench-placement: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.placement --repos $(REPOS) --pairs $(PAIRS) --evaluate $(EVALUATE) $(ARGS)
 
@@ -53,6 +61,9 @@ $(VENV)/run.stamp: pyproject.toml
 	touch $@
 
 $(VENV)/test.stamp: $(VENV)/run.stamp
+ifdef LOCKED
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements-dev.lock
+endif
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@
 

@@ -180,10 +180,13 @@ class Judged(NamedTuple):
         return any(codes is None or f.code in codes for f in errors)
 
 
-NAME_CODES = frozenset(
+IMPORT_CODES = frozenset(
     {"undefined-name", "used-before-definition", "typing-only-name", "undefined-export"}
     | {"missing-module", "missing-symbol", "missing-attribute", "missing-patch-target"}
 )
+"""What a name means that is bare, imported, read on a module or given in a string."""
+NAME_CODES = IMPORT_CODES | {"unknown-attribute"}
+"""And on an object whose class is known."""
 
 
 def judge(auditors: Auditors, pair: Pair) -> Judged | None:
@@ -320,12 +323,12 @@ def _show(item: Judged) -> None:
 def _report(found: list[Judged]) -> None:
     for kind in KINDS:
         group = [item for item in found if item.kind == kind]
-        names = sum(item.flagged(NAME_CODES) for item in group)
-        every = sum(item.flagged() for item in group)
-        sys.stdout.write(
-            f"{kind:10} {len(group):5} merges: names and imports flag {_share(names, len(group))}, "
-            f"all checks {_share(every, len(group))}\n"
+        flagged = (
+            _share(sum(item.flagged(codes) for item in group), len(group))
+            for codes in (IMPORT_CODES, NAME_CODES, None)
         )
+        told = "names and imports flag {}, with attributes {}, all checks {}".format(*flagged)
+        sys.stdout.write(f"{kind:10} {len(group):5} merges: {told}\n")
         codes = Counter(
             code for item in group
             for code in {f.code for f in item.findings if f.severity is Severity.ERROR}

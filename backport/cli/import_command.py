@@ -11,7 +11,9 @@ from backport.cli.options import library_option
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from backport.workflows.updating import Update
+    from backport.library import Library
+    from backport.report.taking import Imported
+    from backport.workflows.importing import Plan
 
 
 @click.command("import")
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Write the patches of an existing stack again.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @library_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     source: str,
     stack: str,
@@ -42,6 +45,7 @@ def command(
     force: bool,
     dry_run: bool,
     root: str | None,
+    as_json: bool,
 ) -> int:
     """Write a change into the library as one stack's canonical patches.
 
@@ -56,10 +60,10 @@ def command(
     from backport.core.stacks import Upstream
     from backport.errors import BadInput
     from backport.library import find_root, read
-    from backport.workflows.importing import Wanted, plan, write
+    from backport.report.taking import imported_json, imported_text
+    from backport.workflows.importing import Wanted, plan
     from backport.workflows.incoming import Wish
     from backport.workflows.sourcing import gather, repository_of
-    from backport.workflows.updating import compare
 
     folder = find_root(root)
     library, _ = read(folder)
@@ -74,30 +78,34 @@ def command(
     with checkout:
         incoming = gather(source, checkout, home, Wish(first_parent, skip_empty))
         made = plan(library, checkout, incoming, Wanted(stack, home or "", origin, unplaced))
-    for note in made.notes:
-        click.echo(f"note: {_shown(note)}", err=True)
-    if known:
-        return _update(folder, compare(library, made.stack), dry_run)
-    for path in () if dry_run else write(folder, made.stack, force):
-        click.echo(path.relative_to(folder))
-    return 0
+    done = _written(library, folder, made, update=update, force=force, dry_run=dry_run)
+    for note in () if as_json else done.notes:
+        _note(note)
+    click.echo(imported_json(done) if as_json else imported_text(done), nl=False)
+    return 0 if all(entry.holds for entry in done.entries) else 1
 
 
-def _update(folder: Path, update: Update, dry_run: bool) -> int:
-    from backport.report.revisions import update_text
-    from backport.workflows.updating import write_update
+def _written(
+    library: Library, folder: Path, made: Plan, *, update: bool, force: bool, dry_run: bool
+) -> Imported:
+    from backport.report.taking import Imported
+    from backport.workflows.importing import write
+    from backport.workflows.updating import compare, write_update
 
-    click.echo(_shown(update_text(update.revisions, update.entries)), nl=False)
-    if not dry_run and update.moved:
-        written, line = write_update(folder, update)
-        for path in written:
-            click.echo(path.relative_to(folder))
-        if line:
-            click.echo(line)
-    return 0 if all(entry.holds for entry in update.entries) else 1
+    done = Imported(made.stack, notes=made.notes)
+    written: list[Path] = []
+    if update:
+        found = compare(library, made.stack)
+        done = done._replace(revisions=found.revisions, entries=found.entries)
+        if not dry_run and found.moved:
+            written, by_hand = write_update(folder, found)
+            done = done._replace(by_hand=by_hand)
+    elif not dry_run:
+        written = write(folder, made.stack, force)
+    return done._replace(written=tuple(str(path.relative_to(folder)) for path in written))
 
 
-def _shown(text: str) -> str:
+def _note(text: str) -> None:
     from backport.core.display import visible
 
-    return visible(text)
+    click.echo(f"note: {visible(text)}", err=True)

@@ -10,7 +10,10 @@ import click
 from backport.cli.options import library_option, repo_option, target_option
 
 if TYPE_CHECKING:
+    from backport.checkout import Checkout
+    from backport.core.manifests import Manifest
     from backport.library import Library
+    from backport.report.taking import Refreshed
     from backport.workflows.refresh import Refresh
 
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @repo_option
 @library_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; asks nothing.")
 def command(
     target: str,
     branch: str | None,
@@ -30,6 +34,7 @@ def command(
     dry_run: bool,
     repo: str | None,
     root: str | None,
+    as_json: bool,
 ) -> int:
     """Take what a person changed on a target's branch back into the library.
 
@@ -39,7 +44,8 @@ def command(
     """
     from backport.cli.screen import progress
     from backport.library import find_root, load
-    from backport.workflows import refresh
+    from backport.report.taking import refreshed_json, refreshed_text
+    from backport.workflows.refresh import find
     from backport.workflows.repositories import choose
 
     library = load(find_root(root))
@@ -47,64 +53,77 @@ def command(
     with progress() as update:
         repository = choose(repo, [manifest], update)
     with repository:
-        found = refresh.find(library, manifest, repository, branch or manifest.branch)
-        _tell(found)
-        if not found.amendments:
-            return 0
-        into = into or _asked()
-        if into == "patch":
-            from backport.workflows.refresh_patches import into_patches, worse_elsewhere
-
-            stacks = into_patches(library, repository, found)
-            found.lost += worse_elsewhere(library, stacks, manifest, repository)
-        else:
-            from backport.workflows.refresh_manifest import into_manifest
-
-            into_manifest(library, manifest, repository, found, reason or _asked_why())
-        new = refresh.renewed(library, manifest, found)
-        refresh.prove(new, manifest, found)
-        if not dry_run:
-            _write(found, new, manifest.name)
-    for line in found.lost:
-        click.echo(f"note: {line}")
-    click.echo(f"applying gives every tree of {found.branch} again")
-    if dry_run:
-        click.echo("nothing is written (--dry-run)")
-    return 1 if found.lost else 0
+        found = find(library, manifest, repository, branch or manifest.branch)
+        told = _told(found, manifest)
+        if found.amendments:
+            goes = into or _asked(told, as_json)
+            new = _taken(library, manifest, repository, found, goes, reason, as_json)
+            told = told._replace(into=goes, notes=tuple(found.lost), dry_run=dry_run)
+            told = told if dry_run else _write(found, new, told)
+    click.echo(refreshed_json(told) if as_json else refreshed_text(told), nl=False)
+    return 1 if told.notes else 0
 
 
-def _tell(found: Refresh) -> None:
-    from backport.core.display import visible
+def _told(found: Refresh, manifest: Manifest) -> Refreshed:
+    from backport.report.taking import Amended, Refreshed
 
-    if not found.amendments:
-        click.echo(f"{found.branch} is what applying gives; there is nothing to take back")
-    for amendment in found.amendments:
-        paths = ", ".join(file.path for file in amendment.changed)
-        click.echo(visible(f"{amendment.stack.name}: amended in {paths}"))
-        for commit in amendment.foreign:
-            click.echo(f"  with {commit[:12]}, which has no Stack: line")
+    amended = (
+        Amended(each.stack.name, tuple(file.path for file in each.changed), each.foreign)
+        for each in found.amendments
+    )
+    return Refreshed(manifest.name, found.branch, tuple(amended))
 
 
-def _write(found: Refresh, library: Library, name: str) -> None:
+def _taken(
+    library: Library,
+    manifest: Manifest,
+    repository: Checkout,
+    found: Refresh,
+    into: str,
+    reason: str | None,
+    as_json: bool,
+) -> Library:
+    """The library with the change in it, which is proved to give the branch's trees."""
+    from backport.workflows import refresh
+
+    if into == "patch":
+        from backport.workflows.refresh_patches import into_patches, worse_elsewhere
+
+        stacks = into_patches(library, repository, found)
+        found.lost += worse_elsewhere(library, stacks, manifest, repository)
+    else:
+        from backport.workflows.refresh_manifest import into_manifest
+
+        into_manifest(library, manifest, repository, found, reason or _asked_why(as_json))
+    new = refresh.renewed(library, manifest, found)
+    refresh.prove(new, manifest, found)
+    return new
+
+
+def _write(found: Refresh, library: Library, told: Refreshed) -> Refreshed:
     from backport.workflows import refresh
     from backport.workflows.memory import remember
 
-    before = {path for path in found.files if (library.root / path).exists()}
-    for path in refresh.write(library.root, found.files):
-        if path.exists():
-            click.echo(path.relative_to(library.root))
-        elif str(path.relative_to(library.root)) in before:
-            click.echo(f"{path.relative_to(library.root)} (deleted)")
-    for path in remember(library, library.manifests[name], found.base):
-        click.echo(path.relative_to(library.root))
+    before = [path for path in found.files if (library.root / path).exists()]
+    paths = refresh.write(library.root, found.files)
+    paths += remember(library, library.manifests[told.target], found.base)
+    names = [str(path.relative_to(library.root)) for path in paths]
+    there = [(library.root / name).exists() for name in names]
+    return told._replace(
+        written=tuple(name for name, exists in zip(names, there, strict=True) if exists),
+        deleted=tuple(name for name in before if not (library.root / name).exists()),
+    )
 
 
-def _asked() -> str:
+def _asked(told: Refreshed, as_json: bool) -> str:
     """Where the change goes, asked on a terminal; raises BadInput elsewhere."""
+    from backport.core.display import visible
     from backport.errors import BadInput
+    from backport.report.taking import amended_lines
 
-    if not sys.stdin.isatty():
+    if as_json or not sys.stdin.isatty():
         raise BadInput("say where the change goes: --into patch (every target) or --into manifest")
+    click.echo(visible("\n".join(amended_lines(told.amended))), err=True)
     answer: str = click.prompt(
         "into the stack's patches (every target) or this target's manifest?",
         type=click.Choice(["patch", "manifest"]),
@@ -112,10 +131,10 @@ def _asked() -> str:
     return answer
 
 
-def _asked_why() -> str:
+def _asked_why(as_json: bool) -> str:
     from backport.errors import BadInput
 
-    if not sys.stdin.isatty():
+    if as_json or not sys.stdin.isatty():
         raise BadInput("say with --reason why this target differs")
     answer: str = click.prompt("why does this target differ?")
     return answer

@@ -83,7 +83,9 @@ def _told(problem: Problem) -> str:
     """The file, the line, the hunk, why, and the block to paste."""
     head = f"{problem.place}: {problem.message} [{problem.code}]"
     source = f"{problem.source}:{problem.source_line}" if problem.source else ""
-    return "\n".join(filter(None, [head, problem.hunk, source, problem.mend, *problem.paste]))
+    return "\n".join(
+        filter(None, [head, problem.hunk, source, problem.mend, *problem.paste, *problem.advice])
+    )
 
 
 def _check_case(target: TargetReport, check: CheckResult) -> _Case:

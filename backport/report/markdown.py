@@ -102,7 +102,15 @@ def _problem(problem: Problem) -> str:
         lines.append(f"hunk {code(problem.hunk)} from {_source(problem)}")
     if problem.mend:
         lines.append(plain(problem.mend))
-    return "\n".join(["  \n".join(lines), *_fenced(problem.paste, "toml"), ""])
+    return "\n".join(["  \n".join(lines), *_fenced(problem.paste, "toml"), *_advice(problem), ""])
+
+
+def _advice(problem: Problem) -> list[str]:
+    """What could stand there, folded away."""
+    if not problem.advice:
+        return []
+    fenced = _fenced(problem.advice, "diff")
+    return ["<details><summary>what could stand there</summary>", "", *fenced, "", "</details>"]
 
 
 def _source(problem: Problem) -> str:

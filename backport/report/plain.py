@@ -129,9 +129,7 @@ def problem_lines(target: TargetReport) -> list[str]:
         lines.append(
             f"{hunk.source or hunk.path}: error: {hunk.path}: {hunk.detail} [{hunk.outcome}]"
         )
-        lines += [f"  {line}" for line in paste_block(hunk)]
-        lines += [f"  {line}" for line in offer_lines(target.offers.get(str(hunk.id), ()))]
-        lines += [f"  {line}" for line in proposal_lines(hunk)]
+        lines += [f"  {line}" for line in (*paste_block(hunk), *advice_lines(target, hunk))]
     for stack in target.stacks:
         lines += _partly_there(stack)
     return lines
@@ -148,6 +146,11 @@ def _partly_there(stack: StackReport) -> list[str]:
         for hunk in there:
             lines += [f"  {line}" for line in paste_block(hunk)]
     return lines
+
+
+def advice_lines(target: TargetReport, hunk: HunkResult) -> list[str]:
+    """What could stand for a hunk without a place: decisions of other targets, and a proposal."""
+    return [*offer_lines(target.offers.get(str(hunk.id), ())), *proposal_lines(hunk)]
 
 
 def offer_lines(offers: Sequence[Offer]) -> list[str]:

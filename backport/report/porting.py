@@ -14,7 +14,7 @@ from backport.core.outcomes import Outcome, StackResult
 from backport.core.porting import Entry, Ported, Undecided, entry_of
 from backport.core.reports import Offer, TargetReport
 from backport.report.machine import check_json, hunk_json, offer_json
-from backport.report.plain import check_lines, offer_lines, paste_block
+from backport.report.plain import check_lines, offer_lines, paste_block, proposal_lines
 
 
 class Told(NamedTuple):
@@ -72,6 +72,7 @@ def _undecided(item: Undecided, offers: Sequence[Offer]) -> Iterator[str]:
         yield "    the old manifest has, and it does not hold or fit here any more:"
         yield from _indented(entry_lines(item.before), 6)
     yield from _indented(offer_lines(offers), 4)
+    yield from _indented(proposal_lines(hunk), 4)
 
 
 def porting_json(told: Told) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from backport.core.outcomes import Finding, HunkResult, Outcome, Severity, StackOutcome, Status
 from backport.core.reports import HunkText, Report, StackReport, TargetReport
-from backport.report.plain import paste_block
+from backport.report.plain import advice_lines, paste_block
 
 _COMPLETE = "complete this entry in the target's manifest, or mend the patch"
 PARTLY, TROUBLE = "partly-there", "target-error"
@@ -18,6 +18,7 @@ PARTLY, TROUBLE = "partly-there", "target-error"
 class Problem:
     """One thing that is wrong: where (in the library and on the target), why, and the mend.
 
+    `paste` is the entry to complete, `advice` what could stand there, to be read first.
     `source` and `source_line` are a file of the library, which is what CI has checked
     out; `path` and `line` are the target's. `symbol` names the thing without any line.
     """
@@ -37,6 +38,7 @@ class Problem:
     symbol: str = ""
     mend: str = ""
     paste: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
     text: HunkText | None = None
 
     @property
@@ -96,6 +98,7 @@ def _hunk(target: TargetReport, hunk: HunkResult, code: str, severity: Severity)
         line,
         mend=_COMPLETE if paste_block(hunk) else "mend the entry, or the patch",
         paste=tuple(paste_block(hunk)),
+        advice=tuple(advice_lines(target, hunk)) if hunk.outcome.failed else (),
         text=target.texts.get(str(hunk.id)),
     )
 

@@ -118,7 +118,7 @@ def _related(problem: Problem) -> dict[str, Any]:
 
 def _message(problem: Problem) -> dict[str, str]:
     head = f"{problem.target}: {problem.place}: {problem.message}"
-    lines = [head, *filter(None, [problem.hunk, problem.mend]), *problem.paste]
+    lines = [head, *filter(None, [problem.hunk, problem.mend]), *problem.paste, *problem.advice]
     return {"text": visible("\n".join(lines))}
 
 

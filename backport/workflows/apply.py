@@ -119,7 +119,7 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
     evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
     if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
-        from backport.workflows.prerequisites import explained
+        from backport.workflows.explaining import explained
 
         evaluation = explained(checkout, commit, library.stacks, evaluation)
     trees: list[str] = []

@@ -15,7 +15,7 @@ from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.manifests import Manifest
 from backport.core.objects import blob_id
-from backport.core.outcomes import StackOutcome, Status
+from backport.core.outcomes import Outcome, StackOutcome, Status
 from backport.core.paths import parents
 from backport.core.reports import Report, StackHead, TargetReport
 from backport.core.stacks import Stack
@@ -156,7 +156,8 @@ def _try(library: Library, plan: _Plan, reader: Checkout, options: Options) -> d
             path: [entry.mode, blob_id(entry.data, reader.algorithm)] if entry else None
             for path, entry in changes.items()
         }
-        return {"target": target_values(report), "commit": plan.commit, "after": after}
+        kept = {"commit": plan.commit, "after": after, "homes": _homes(library, reader)}
+        return {"target": target_values(report), **kept}
     except BackportError as error:
         return {"target": _failed(manifest, reader, str(error))}
     except Exception as error:  # noqa: BLE001 - a bug in one target must not hide the others
@@ -203,7 +204,7 @@ def _plan(
     except BackportError:
         return _Plan(manifest)  # the target's own report will say what is wrong
     kept = cache.read(key)
-    known = _revived(kept, commit, base, reader) if kept else None
+    known = _revived(kept, commit, base, reader, _homes(library, reader)) if kept else None
     return _Plan(manifest, key, commit, known)
 
 
@@ -224,6 +225,12 @@ def _inputs(
         out.append(base.id)  # the audit looks beyond the touched files
     out += [f"{path}\0{_at(base, path)}" for path in _paths(library, manifest)]
     return out
+
+
+def _homes(library: Library, reader: Checkout) -> list[str]:
+    """The commits that the stacks were made on."""
+    homes = sorted({stack.home for stack in library.stacks.values() if stack.home})
+    return [f"{home} {reader.commit_id(home) or '-'}" for home in homes]
 
 
 def _contents(file: Path) -> list[str | bytes]:
@@ -262,11 +269,13 @@ def _at(base: CommitTree, path: str) -> str:
 
 
 def _revived(
-    kept: Mapping[str, Any], commit: str, base: CommitTree, reader: Checkout
+    kept: Mapping[str, Any], commit: str, base: CommitTree, reader: Checkout, homes: list[str]
 ) -> TargetReport | None:
     """The kept report, as the commit at hand would have it; None where that cannot be said."""
     try:
         report = target_of(kept["target"])._replace(repository=reader.shown)
+        if kept["homes"] != homes and _asked_home(report):
+            return None
         if kept["commit"] == commit:
             return report
         if any(stack.result.outcome is StackOutcome.CONFLICT for stack in report.stacks):
@@ -275,3 +284,9 @@ def _revived(
         return report._replace(base=commit, tree=base.with_ids(after))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+def _asked_home(report: TargetReport) -> bool:
+    """True where texts of a stack's home had a part in the report: merges start from them."""
+    outcomes = {hunk.outcome for stack in report.stacks for hunk in stack.result.hunks}
+    return Outcome.MERGED in outcomes or any(outcome.failed for outcome in outcomes)

@@ -19,6 +19,7 @@ from backport.library import Library
 from backport.report.plain import paste_block
 from backport.sources import plain_version
 from backport.workflows.apply import check_target
+from backport.workflows.explaining import explain
 from backport.workflows.memory import offered
 from backport.workflows.options import Options
 from backport.workflows.preimages import preimages
@@ -68,10 +69,12 @@ def prepare(
     library: Library, old: Manifest, new: Manifest, checkout: Checkout, options: Options
 ) -> Porting:
     """The old manifest carried to the new one's base; nothing is written yet."""
-    base = checkout.tree(checkout.base(new.base))
+    commit = checkout.base(new.base)
+    base = checkout.tree(commit)
     was = checkout.tree(checkout.base(old.base))  # without it no line could be evidence
     base.prefetch({path for name in new.stacks for path in library.stacks[name].paths()})
     ported = port(old, new, library.stacks, base, was, preimages(checkout))
+    ported = _explained(library, ported, checkout, commit)
     results = {result.stack: result for result in ported.results}
     offers = offered(library, ported.manifest, results, base)
     found = Porting(old, ported, "", _patches(library, old, ported.manifest), offers)
@@ -79,6 +82,18 @@ def prepare(
     judged = _judged(library, old, found, checkout, options) if set(new.stacks) - kept else found
     text = render_manifest(judged.ported.manifest, _remarks(judged))
     return judged._replace(text=text, overwrites=(library.root / new.source).exists())
+
+
+def _explained(library: Library, ported: Ported, checkout: Checkout, commit: str) -> Ported:
+    """The same, with each conflict explained as far as the repository can tell."""
+    results = tuple(
+        explain(checkout, commit, library.stacks[result.stack], result) for result in ported.results
+    )
+    told = {hunk.id: hunk for result in results for hunk in result.hunks}
+    undecided = tuple(
+        item._replace(hunk=told.get(item.hunk.id, item.hunk)) for item in ported.undecided
+    )
+    return ported._replace(results=results, undecided=undecided)
 
 
 def _patches(library: Library, old: Manifest, new: Manifest) -> dict[str, bytes]:

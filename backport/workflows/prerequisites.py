@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from backport import plumbing
 from backport.checkout import Checkout
-from backport.core.evaluating import Evaluation
 from backport.core.objects import blob_id
-from backport.core.outcomes import HunkResult
 from backport.core.patches import FilePatch, Hunk
 from backport.core.paths import decode
 from backport.core.prerequisites import Version, lacking, owners, removers
-from backport.core.stacks import Stack
 from backport.core.texts import split_keeping_ends
 from backport.errors import EnvironmentProblem
 from backport.plumbing import ObjectReader
+
+Behind = Callable[[FilePatch, Hunk], str]
 
 _FORMAT = "--format=%x01%H%x09%s"
 _QUICK = ("--first-parent", "-m", "--raw", "--no-abbrev", "--no-renames", _FORMAT)
@@ -42,32 +43,6 @@ def _lines(reader: ObjectReader, blob: str) -> list[bytes]:
     return split_keeping_ends(found[2]) if found else []
 
 
-def explained(
-    checkout: Checkout, commit: str, stacks: Mapping[str, Stack], evaluation: Evaluation
-) -> Evaluation:
-    """The evaluation, where each conflict names the one commit that is behind it.
-
-    That is told only where exactly one commit of the source's history, between the
-    target's base `commit` and the stack's home, wrote the lines that the target lacks,
-    or, on a newer target, exactly one changed them since.
-    """
-    reader = ObjectReader(checkout.git_dir)
-    try:
-        steps = []
-        for step in evaluation.steps:
-            stack = stacks[step.result.stack]
-            home = checkout.commit_id(stack.home) if stack.home else None
-            hunks = step.result.hunks
-            failed = any(hunk.outcome.failed for hunk in hunks)
-            if home and failed and _related(checkout, commit, home):
-                where = _Where(checkout, reader, commit, home)
-                hunks = tuple(_told(hunk, stack, where) for hunk in hunks)
-            steps.append(step._replace(result=step.result._replace(hunks=hunks)))
-        return evaluation._replace(steps=tuple(steps))
-    finally:
-        reader.close()
-
-
 class _Where(NamedTuple):
     """Where a stack's file versions are read: from the target's base to the stack's home."""
 
@@ -80,6 +55,25 @@ class _Where(NamedTuple):
         return versions(self.checkout.git_dir, self.reader, start, end, path)
 
 
+@contextmanager
+def history_behind(checkout: Checkout, commit: str, release: str) -> Iterator[Behind]:
+    """What names the one commit behind a conflict, in words; "" where there is not exactly one.
+
+    That is the commit of the source's history, between the target's base `commit` and the
+    stack's home `release`, that wrote the lines that the target lacks, or, on a newer
+    target, changed them since.
+    """
+    home = checkout.commit_id(release) if release else None
+    if home is None or not _related(checkout, commit, home):
+        yield lambda _file, _hunk: ""
+        return
+    reader = ObjectReader(checkout.git_dir)
+    try:
+        yield partial(_behind, _Where(checkout, reader, commit, home))
+    finally:
+        reader.close()
+
+
 def _related(checkout: Checkout, one: str, other: str) -> bool:
     """True where the commits share history: two release archives do not."""
     try:
@@ -88,19 +82,7 @@ def _related(checkout: Checkout, one: str, other: str) -> bool:
         return False
 
 
-def _told(result: HunkResult, stack: Stack, where: _Where) -> HunkResult:
-    if not result.outcome.failed:
-        return result
-    found = next((x for x in stack.hunks() if x[0] == result.id and x[3] >= 0), None)
-    if found is None:
-        return result
-    _, _, file, index = found
-    why = _behind(file, file.hunks[index], where)
-    return result._replace(detail=f"{result.detail}; {why}") if why else result
-
-
-def _behind(file: FilePatch, hunk: Hunk, where: _Where) -> str:
-    """The one commit behind a conflict, in words; empty where there is not exactly one."""
+def _behind(where: _Where, file: FilePatch, hunk: Hunk) -> str:
     path = file.old_path or ""
     base = where.checkout.tree(where.home).entry(path)
     target = where.checkout.tree(where.commit).entry(path)

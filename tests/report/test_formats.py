@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from backport.core.outcomes import CheckResult, Finding, Severity, Status
-from backport.core.reports import Report, TargetReport
+from backport.core.outcomes import CheckResult, Finding, Proposal, Severity, Status
+from backport.core.reports import Offer, Report, TargetReport
 from backport.errors import BadInput, EnvironmentProblem
 from backport.report.buildkite import Buildkite, as_buildkite
 from backport.report.github import as_github
@@ -26,6 +26,7 @@ from backport.report.problems import problems
 from backport.report.reading import NotAReport, parse_report
 from backport.report.sarif import as_sarif
 from backport.workflows.outputs import Out, annotate, parse_out, write_outs
+from tests.npm import package
 from tests.report.world import NASTY
 
 SCHEMA = Path(__file__).parents[2] / "backport/report/report.schema.json"
@@ -55,6 +56,41 @@ def test_a_conflict_is_whole_in_every_format(name: str, report: Report) -> None:
     if name != "json":  # there the lines themselves are values
         assert "[[drop]]" in text or "[[reanchor]]" in text
         assert 'reason = ""' in text
+
+
+def advised(report: Report) -> Report:
+    """The report with an offer and a proposal for every hunk that has no place."""
+    proposal = Proposal(("words",), 9, 13, "it is <new>", "@@ -1 +1 @@\n-old <a>\n+new \x1b[31m\n")
+    offer = Offer("team/v0", "other text", ("[[drop]]", 'reason = "not <needed>"'))
+    targets = []
+    for target in report.targets:
+        stacks = tuple(
+            stack._replace(
+                result=stack.result._replace(
+                    hunks=tuple(
+                        hunk._replace(proposal=proposal) if hunk.outcome.failed else hunk
+                        for hunk in stack.result.hunks
+                    )
+                )
+            )
+            for stack in target.stacks
+        )
+        hunks = [hunk for stack in stacks for hunk in stack.result.hunks if hunk.outcome.failed]
+        offers = {str(hunk.id): (offer,) for hunk in hunks}
+        targets.append(target._replace(stacks=stacks, offers=offers))
+    return report._replace(targets=tuple(targets))
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])
+def test_what_could_stand_there_is_told_and_escaped(name: str, report: Report) -> None:
+    text = whole(name, advised(report))
+    for unescape in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ('\\"', '"')):
+        assert name != "html" or "<needed>" not in text or unescape[0] != "&lt;"
+        text = text.replace(*unescape)
+    assert 'reason = "not <needed>"' in text
+    assert "9 of 13 such merges were right" in text
+    assert "+new " in text
+    assert "\x1b" not in text
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -146,8 +182,21 @@ def test_junit_stays_xml_whatever_a_message_holds(char: str) -> None:
 # ---------------------------------------------------------------- SARIF
 
 
+def test_sarif_fits_the_official_schema(report: Report) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schemas = package("schemastore", "0.2.2") / "schemas/json"
+    schema = json.loads((schemas / "sarif-2.1.0.json").read_text("utf-8"))
+    assert "oasis-tcs/sarif-spec" in schema["$id"]
+    checker = jsonschema.validators.validator_for(schema)(schema)
+    for each in (report, advised(report), Report(())):
+        checker.validate(json.loads(as_sarif(each)))
+    broken = json.loads(as_sarif(report))
+    del broken["runs"][0]["tool"]["driver"]["name"]
+    assert not checker.is_valid(broken)
+
+
 def test_sarif_is_read_by_the_object_model(report: Report) -> None:
-    """The official schema is in no Python package; this model is made from it."""
+    """A model that others made from the schema."""
     model = pytest.importorskip("sarif_pydantic")
     read = model.Sarif.model_validate(json.loads(as_sarif(report)))
     assert [run.automation_details.id for run in read.runs][:1] == ["backport/team/v1.0.0/"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import tomllib
 from pathlib import Path
 
@@ -371,3 +372,20 @@ def test_an_update_keeps_what_a_person_wrote(work: World, shell: Shell) -> None:
     assert run(work, shell, "v1.0.0..work", "--update").code == 0
     assert path.read_text().startswith("# ours\n")
     assert len(toml(work)["upstream"]["commits"]) == 3  # type: ignore[index]
+
+
+def test_what_an_import_did_for_a_machine(work: World, shell: Shell) -> None:
+    done = run(work, shell, "v1.0.0..work", "--json")
+    told = json.loads(done.out)
+    assert (done.code, done.err) == (0, "")
+    assert (told["stack"], told["patches"]) == ("mine", ["add-lines", "change-a-line"])
+    assert told["commits"] == work.repo.git("rev-list", "--reverse", "v1.0.0..work").split()
+    assert "patches/mine/stack.toml" in told["written"]
+    assert told["revisions"] is None
+    work.library.manifest("mine", more=entry(work, "change-a-line"))
+    work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    moved = run(work, shell, "v1.0.0..work", "--update", "--dry-run", "--json")
+    again = json.loads(moved.out)
+    assert [each["mark"] for each in again["revisions"]] == ["=", "=", ">"]
+    assert [(each["verb"], each["holds"]) for each in again["entries"]] == [("drop", True)]
+    assert again["written"] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -224,6 +225,22 @@ def test_what_no_entry_can_say_is_refused(world: World, shell: Shell) -> None:
     assert told.endswith("use --into patch")
 
 
+def test_what_a_refresh_did_for_a_machine(world: World, shell: Shell) -> None:
+    emitted(world, shell)
+    nothing = json.loads(refresh(world, shell, "--json").out)
+    assert (nothing["amended"], nothing["written"], nothing["into"]) == ([], [], None)
+    amend(world, {ATTENTION: TURNED, "engine/cache.py": None})
+    dry = refresh(world, shell, "--into", "patch", "--dry-run", "--json")
+    assert json.loads(dry.out) | {"written": []} == json.loads(dry.out)
+    done = refresh(world, shell, "--into", "patch", "--json")
+    told = json.loads(done.out)
+    assert (done.code, told["target"], told["branch"]) == (0, "me/v1.0.0", BRANCH)
+    (amended,) = told["amended"]
+    assert set(amended["paths"]) == {ATTENTION, "engine/cache.py"}
+    assert all(path.startswith(f"patches/{amended['stack']}/") for path in told["written"])
+    assert told["written"]
+
+
 def test_without_a_terminal_it_has_to_be_told(world: World, shell: Shell) -> None:
     emitted(world, shell)
     amend(world, {ATTENTION: TURNED})
@@ -243,6 +260,18 @@ def test_on_a_terminal_it_asks(world: World, shell: Shell, monkeypatch: pytest.M
     done = refresh(world, shell)
     assert done.code == 0
     assert 'reason = "the kernel wants it"' in (world.library.root / MANIFEST).read_text()
+
+
+def test_for_a_machine_nothing_is_asked(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    monkeypatch.setattr("sys.stdin", Terminal("patch\n"))
+    done = refresh(world, shell, "--json")
+    assert done.code == 2
+    (problem,) = json.loads(done.out)["problems"]
+    assert problem.startswith("say where the change goes")
 
 
 def test_a_stack_that_is_gone_from_the_branch_is_refused(world: World, shell: Shell) -> None:

@@ -10,7 +10,7 @@ from backport.core.reports import HunkText, StackReport, TargetReport
 from backport.report.html.diffs import against_target, change
 from backport.report.html.words import CELLS, HUNKS, Look, badge, text
 from backport.report.matrix import cell
-from backport.report.plain import paste_block
+from backport.report.plain import advice_lines, paste_block
 
 _STATUS = {
     Status.PASSED: Look("passed", "✓", "clean"),
@@ -53,13 +53,13 @@ def _body(target: TargetReport, entry: StackReport) -> str:
         patches.setdefault(hunk.id.patch, []).append(hunk)
     for patch, hunks in patches.items():
         parts.append(f"<h4>{text(patch)}</h4>")
-        parts += [_hunk(hunk, target.texts.get(str(hunk.id))) for hunk in hunks]
+        parts += [_hunk(target, hunk) for hunk in hunks]
     if not result.hunks and not result.reason:
         parts.append("<p>The stack has no hunks here.</p>")
     return "\n".join(parts)
 
 
-def _hunk(hunk: HunkResult, shown: HunkText | None) -> str:
+def _hunk(target: TargetReport, hunk: HunkResult) -> str:
     look = HUNKS[hunk.outcome]
     at = hunk.line or next(iter(hunk.candidates), 0)
     place = f"{hunk.path}:{at}" if at else hunk.path
@@ -68,11 +68,12 @@ def _hunk(hunk: HunkResult, shown: HunkText | None) -> str:
     return (
         f'<details class="hunk {look.css}"{unfold}><summary>{badge(look, offset)}'
         f"<code>{text(place)}</code></summary>"
-        f'<div class="inside">{"".join(_explained(hunk))}{_shown(hunk, shown)}</div></details>'
+        f'<div class="inside">{"".join(_explained(target, hunk))}'
+        f"{_shown(hunk, target.texts.get(str(hunk.id)))}</div></details>"
     )
 
 
-def _explained(hunk: HunkResult) -> Iterator[str]:
+def _explained(target: TargetReport, hunk: HunkResult) -> Iterator[str]:
     yield f'<p class="id">hunk {copyable(str(hunk.id))}</p>'
     if hunk.source:
         yield f'<p class="id">from <code>{text(hunk.source)}</code></p>'
@@ -83,6 +84,15 @@ def _explained(hunk: HunkResult) -> Iterator[str]:
     block = paste_block(hunk) if hunk.outcome.failed else []
     if block:
         yield paste(tuple(block))
+    if hunk.outcome.failed:
+        yield _advice(advice_lines(target, hunk))
+
+
+def _advice(lines: list[str]) -> str:
+    if not lines:
+        return ""
+    body = "\n".join(text(line) for line in lines)
+    return f"<details><summary>What could stand there</summary><pre>{body}</pre></details>"
 
 
 def _shown(hunk: HunkResult, shown: HunkText | None) -> str:

@@ -1,0 +1,68 @@
+"""A conflict says where the symbol that its hunk belongs to is now."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.repos import Library, Repo, Shell
+
+BODY = "    start = 0\n    for size in sizes:\n        start += size\n    return start\n"
+BASE = f"def split(sizes):\n{BODY}"
+NOW = {
+    "another name": (
+        {"a.py": f"def cut(sizes):\n{BODY.replace('start += size', 'start -= size')}"},
+        "split is not there, and cut at line 1 has 3 of its 5 lines",
+    ),
+    "a method": (
+        {
+            "a.py": "class A:\n    def _split(self):\n"
+            + "".join(f"    {x}" for x in BODY.splitlines(True))
+        },
+        "split is not there, and A._split at line 2 has 4 of its 5 lines",
+    ),
+    "another file": (
+        {"a.py": "x = 1\n", "pkg/b.py": f"import os\n\n\n{BASE}", "c.txt": BASE},
+        "split is not there; that name is defined at pkg/b.py:4",
+    ),
+    "many files": (
+        {"a.py": "x = 1\n", **{f"b{number}.py": BASE for number in range(5)}},
+        "that name is defined at b0.py:1, b1.py:1, b2.py:1 and 2 more",
+    ),
+    "nowhere": (
+        {"a.py": "x = 1\n"},
+        "split is not there, and nothing in the file looks like it",
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", ["check", "port"])
+@pytest.mark.parametrize(("now", "expected"), NOW.values(), ids=NOW)
+def test_where_the_symbol_is(
+    now: dict[str, str], expected: str, verb: str, tmp_path: Path, shell: Shell
+) -> None:
+    repo = Repo.make(tmp_path / "repo")
+    repo.commit("One\n", {"a.py": BASE.encode()})
+    repo.git("tag", "v1.0.0")
+    upstream = Repo(tmp_path / "upstream")
+    shutil.copytree(repo.path, upstream.path)
+    changed = BASE.replace("start += size", "start += 2 * size")
+    upstream.commit("Double\n\nIt is needed.\n", {"a.py": changed.encode()})
+    repo.commit("Two\n", {path: text.encode() for path, text in now.items()})
+    repo.git("tag", "v2.0.0")
+    library = Library.make(tmp_path / "library")
+    taken = ["--stack", "two", "--home", "v1.0.0", "--repo", str(upstream.path)]
+    root = ["--root", str(library.root)]
+    assert shell("import", "v1.0.0..HEAD", *taken, *root).code == 0
+    library.manifest("two", name="me/v1.0.0", base="v1.0.0")
+    library.manifest("two", name="me/v2.0.0", base="v2.0.0")
+    place = ["--repo", str(repo.path), *root, "--no-audit"]
+    words = {
+        "check": ["check", "--target", "v2.0.0", "--no-parity"],
+        "port": ["port", "--from", "me/v1.0.0", "--to", "you/v2.0.0", "--dry-run"],
+    }
+    done = shell(*words[verb], *place)
+    assert done.code == 1
+    assert expected in done.out
