@@ -41,14 +41,16 @@ class SymbolMerge:
         """The parts of a module or class merged; `at` is where they start on both sides."""
         members = _Members(base, ours, theirs, scope, at)
         out: list[Piece] = []
+        taken: set[Key] = set()
         for region in merge(*members.atoms):
             found = region.merged
             for atom in self._region(members, region) if found is None else found:
                 if isinstance(atom, tuple):
+                    taken.add(atom)
                     out += self._member(members, atom)
                 else:
                     out.append(atom)
-        self._lost(members)
+        self._of_one_side(members, taken)
         return out
 
     def lines(
@@ -111,17 +113,18 @@ class SymbolMerge:
             return self.merge(base.parts, ours.parts, theirs.parts, scope, at)
         return list(self.lines(base.lines, ours.lines, theirs.lines, scope, at))
 
-    def _lost(self, members: _Members) -> None:
-        """Tell where one side has changed a member that the other one has no more."""
+    def _of_one_side(self, members: _Members, taken: set[Key]) -> None:
+        """Tell of members that one side removes where the other has changed or moved them."""
         base, ours, theirs = members.units
-        for key, unit in base.items():
+        for key in (key for key in base if (key in ours) != (key in theirs)):
+            left = ours.get(key) or theirs[key]
+            if key not in taken and left.lines == base[key].lines:
+                continue
+            rule, note = Rule.GONE, "the patch removes it"
+            if key in theirs:
+                rule, note = Rule.ABSENT, "the target has no such symbol"
             scope, at = members.place(key)
-            if key not in ours and key in theirs and theirs[key].lines != unit.lines:
-                note = "the target has no such symbol"
-                self.steps.append(Step(Rule.ABSENT, at[0], at[1], scope, note))
-            elif key not in theirs and key in ours and ours[key].lines != unit.lines:
-                note = "the patch removes what the target has changed"
-                self.steps.append(Step(Rule.GONE, at[0], at[1], scope, note))
+            self.steps.append(Step(rule, *at, scope, note))
 
     # ------------------------------------------------------------ regions of members
 
