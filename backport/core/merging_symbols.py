@@ -139,7 +139,7 @@ class SymbolMerge:
             return list(self._resolved(*plain, members.scope, place))
         rule, found = Rule.ADJACENT, interleaved(base, ours, theirs)
         if found is None:
-            rule, found = Rule.NEIGHBOUR, _beside_sibling(base, ours, theirs, members)
+            rule, found = Rule.NEIGHBOUR, _beside_sibling(base, ours, theirs)
         if found is None:
             rule, found = Rule.BESIDE, beside_survivor(base, ours, theirs)
         if found is None:
@@ -215,16 +215,13 @@ def _only_members(base: Sequence[Atom], theirs: Sequence[Atom]) -> bool:
     )
 
 
-def _beside_sibling(
-    base: list[Atom], ours: list[Atom], theirs: list[Atom], members: _Members
-) -> list[Atom] | None:
+def _beside_sibling(base: list[Atom], ours: list[Atom], theirs: list[Atom]) -> list[Atom] | None:
     """The patch's new members right below the last one that both have, then the target's.
 
-    What the patch only moves within the stretch stays where the target has it; what it
-    moves into the stretch is for the other rules.
+    What the patch only moves within the stretch stays where the target has it.
     """
-    new = [atom for atom in theirs if isinstance(atom, tuple) and atom not in (*base, *ours)]
-    if not _only_members(base, theirs) or any(atom in members.units[1] for atom in new):
+    if not _only_members(base, theirs):
         return None
+    new = [atom for atom in theirs if isinstance(atom, tuple) and atom not in (*base, *ours)]
     gone = {atom for atom in base if isinstance(atom, tuple)} - set(theirs)
     return [*new, *(atom for atom in ours if atom not in gone)]

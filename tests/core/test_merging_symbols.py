@@ -104,6 +104,15 @@ def names(found: Merged) -> str:
     return "".join(name for name, _ in functions(found))
 
 
+def test_a_line_beside_new_functions_is_not_lost_with_them() -> None:
+    base, ours, theirs = (
+        module("a") + line + module(*more)
+        for line, more in ((b"X = 1\n", "b"), (b"X = 2\n", "xb"), (b"X = 3\n", "nb"))
+    )
+    found = merged(base, ours, theirs)
+    assert (found.text, found.rules) == (ours, (Rule.OPEN,))
+
+
 def test_functions_added_by_both_under_one_name_stay_open() -> None:
     found = merged(module("f"), module("f", "n=1"), module("f", "n=2"))
     assert found.text == module("f", "n=1")
