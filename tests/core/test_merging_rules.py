@@ -287,6 +287,7 @@ def test_another_language_is_only_proposed_whatever_it_holds() -> None:
     found = merge_file("a.md", b"a (\nb\n", b"c (\nb\n", b"a (\na\n")
     assert (found.text, found.applied) == (b"c (\na\n", False)
     assert found.why == "it is no Python, whose words alone can be compared"
+    assert found.steps == (Step(Rule.ADJACENT, 1, 1),)
 
 
 def test_only_a_text_that_parsed_must_still_do_so() -> None:
