@@ -172,3 +172,8 @@ def test_new_functions_go_beside_their_neighbours(
 def test_a_merge_of_git_s_own_has_no_place() -> None:
     found = merged(module(*"abc"), module(*"xabc"), module(*"abcy"))
     assert steps(found) == [Step(Rule.THREE_WAY, 0, 0)]
+
+
+def test_a_stretch_of_functions_is_told_at_its_lines_on_both_sides() -> None:
+    found = merged(module(*"ab"), b"import os\n" + module(*"axb"), module(*"anb"))
+    assert steps(found) == [Step(Rule.NEIGHBOUR, 3, 4)]
