@@ -9,7 +9,7 @@ own text, and a new one goes beside a sibling that survives.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 
 from backport.core.diffing import changes
 from backport.core.merging import Region, interleaved, merge
@@ -114,17 +114,19 @@ class SymbolMerge:
         return list(self.lines(base.lines, ours.lines, theirs.lines, scope, at))
 
     def _of_one_side(self, members: _Members, taken: set[Key]) -> None:
-        """Tell of members that one side removes where the other has changed or moved them."""
+        """Tell of members that one side removes where the other has moved or, the patch, changed.
+
+        What the patch removes goes, whatever the target has made of its text.
+        """
         base, ours, theirs = members.units
-        for key in (key for key in base if (key in ours) != (key in theirs)):
-            left = ours.get(key) or theirs[key]
-            if key not in taken and left.lines == base[key].lines:
-                continue
-            rule, note = Rule.GONE, "the patch removes it"
-            if key in theirs:
-                rule, note = Rule.ABSENT, "the target has no such symbol"
+        for key, unit in base.items():
             scope, at = members.place(key)
-            self.steps.append(Step(rule, *at, scope, note))
+            if key not in ours and key in theirs:
+                if key in taken or theirs[key].lines != unit.lines:
+                    note = "the target has no such symbol"
+                    self.steps.append(Step(Rule.ABSENT, *at, scope, note))
+            elif key not in theirs and key in taken:
+                self.steps.append(Step(Rule.GONE, *at, scope, "the patch removes it"))
 
     # ------------------------------------------------------------ regions of members
 
@@ -181,10 +183,7 @@ class _Members:
         """A member's qualified name, and the lines where it starts (0: not there)."""
         name = decode(key[0])
         scope = f"{self.scope}.{name}" if self.scope else name
-        base, ours = (
-            starts[atoms.index(key)] if key in atoms else 0
-            for atoms, starts in zip(self.atoms[:2], self._starts, strict=True)
-        )
+        base, ours = map(_line, repeat(key), self.atoms, self._starts)
         return scope, (base, ours)
 
 
@@ -200,6 +199,10 @@ def _starts(parts: Sequence[Part], at: int) -> list[int]:
     """The line that each part starts on, and the line after the last."""
     sizes = (len(part.lines) if isinstance(part, Unit) else 1 for part in parts)
     return list(accumulate(sizes, initial=at))
+
+
+def _line(key: Key, atoms: Sequence[Atom], starts: Sequence[int]) -> int:
+    return starts[atoms.index(key)] if key in atoms else 0
 
 
 def _plain(atoms: Sequence[Atom]) -> list[bytes]:

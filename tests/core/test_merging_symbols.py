@@ -71,10 +71,21 @@ def module(*parts: str) -> bytes:
     return b"".join(b"def %s():\n    %s\n\n\n" % (a.encode(), b.encode()) for a, b in named)
 
 
-def test_a_function_that_the_target_changed_is_not_removed_unasked() -> None:
+def test_what_the_patch_removes_goes_whatever_the_target_made_of_it() -> None:
     found = merged(module("f", "g", "h"), module("f", "g=1", "h"), module("f", "h"))
-    assert (found.text, found.applied) == (module("f", "h"), False)
-    assert steps(found) == [Step(Rule.GONE, 3, 3, "g", "the patch removes it")]
+    assert (found.text, found.rules, steps(found)) == (module("f", "h"), (Rule.SYMBOL,), [])
+
+
+def test_what_the_patch_removes_and_the_target_moved_stays_and_is_told() -> None:
+    found = merged(module(*"abc"), b"import os\n" + module(*"cb"), module("a", "c=1"))
+    assert (names(found), found.applied) == ("cb", False)
+    assert Step(Rule.GONE, 3, 4, "b", "the patch removes it") in found.steps
+
+
+def test_what_the_target_removed_and_the_patch_moved_stays_and_is_told() -> None:
+    found = merged(module(*"abc"), module("a", "c=1"), module(*"cb"))
+    assert (names(found), found.applied) == ("cb", False)
+    assert Step(Rule.ABSENT, 3, 0, "b", "the target has no such symbol") in found.steps
 
 
 def test_a_function_that_the_target_never_touched_is_removed() -> None:
@@ -176,4 +187,6 @@ def test_a_merge_of_git_s_own_has_no_place() -> None:
 
 def test_a_stretch_of_functions_is_told_at_its_lines_on_both_sides() -> None:
     found = merged(module(*"ab"), b"import os\n" + module(*"axb"), module(*"anb"))
+    assert steps(found) == [Step(Rule.NEIGHBOUR, 3, 4)]
+    found = merged(module(*"abcd"), b"import os\n" + module(*"axd"), module(*"abncd"))
     assert steps(found) == [Step(Rule.NEIGHBOUR, 3, 4)]
