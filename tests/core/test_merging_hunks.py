@@ -112,10 +112,11 @@ def test_a_hunk_that_is_dropped_is_in_neither_side() -> None:
 
 
 def test_in_its_pre_image_a_hunk_goes_to_its_own_line_though_its_lines_stand_twice() -> None:
-    base = BASE + BELOW + BASE
-    found = merge_left(made(base, THEIRS + BELOW + BASE), base, OURS + BELOW + BASE, [CONFLICT])
+    twice = BELOW + BASE + BELOW
+    file = made(BASE + twice, THEIRS + twice)
+    found = merge_left(file, BASE + twice, OURS + twice, [CONFLICT])
     assert found is not None
-    assert found.text == BOTH + BELOW + BASE
+    assert found.text == BOTH + twice
 
 
 def test_hunks_that_do_not_fit_their_pre_image_are_not_merged() -> None:
