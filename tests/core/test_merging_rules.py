@@ -259,8 +259,13 @@ DOUBTS = {
         "the target defines g in another way",
     ),
     "fresh": (*ADJACENT, "d is new to the file"),
-    "a rule": ("1 + 2\n", "3 + 2\n", "1 + 4\n", "the rule words is not sure enough to stand"),
-    "open": ("a\n", "b\n", "c\n", "a part of the change has no place; the target's text stands"),
+    "a rule": ("1 + 2\n", "3 + 2\n", "1 + 4\n", "the rule words is not sure enough to stand alone"),
+    "open": (
+        "a\n",
+        "b\n",
+        "c\n",
+        "a part of the change has no place; the target's text stands there",
+    ),
     "another block": (
         "def f(a):\n    a = 1\n",
         "def f(a):\n    if a:\n        a = 1\n",
@@ -274,7 +279,7 @@ DOUBTS = {
 def test_a_merge_that_is_not_sure_says_why(base: str, ours: str, theirs: str, why: str) -> None:
     found = merge_file("a.py", base.encode(), ours.encode(), theirs.encode())
     assert not found.applied
-    assert found.why.startswith(why)
+    assert found.why == why
 
 
 def test_a_merge_that_is_sure_needs_no_reason() -> None:
