@@ -23,8 +23,8 @@ from backport.core.objects import (
     render_pack,
 )
 from backport.core.patches import Author
-from backport.core.paths import decode, encode
-from backport.discovery import Place, discover
+from backport.core.paths import decode
+from backport.discovery import Place, discover, work_tree_on
 from backport.errors import EnvironmentProblem
 
 ZERO = "0" * 40
@@ -246,21 +246,7 @@ class Checkout:
 
         None where there is none.
         """
-        if not self._is_bare and _holds(self.common_dir, branch):
-            return self._main_work_tree()
-        for git_dir in sorted(self.common_dir.glob("worktrees/*")):
-            if _holds(git_dir, branch):
-                return Path(decode(_content(git_dir / "gitdir"))).parent
-        return None
-
-    @property
-    def _is_bare(self) -> bool:
-        return self.place.config.get("core.bare") == "true"
-
-    def _main_work_tree(self) -> Path:
-        if self.place.top and self.git_dir == self.common_dir:
-            return self.place.top
-        return self.common_dir.parent if self.common_dir.name == ".git" else self.common_dir
+        return work_tree_on(self.place, branch)
 
     def dirty(self) -> list[str]:
         """The tracked files of this work tree that differ from HEAD, in it or in the index."""
@@ -335,20 +321,6 @@ class Checkout:
     def point_head(self, branch: str) -> None:
         """Make HEAD the branch."""
         plumbing.run(self.git_dir, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
-
-
-def _holds(git_dir: Path, branch: str) -> bool:
-    ref = encode(f"refs/heads/{branch}")
-    return (
-        _content(git_dir / "HEAD") == b"ref: " + ref
-        or ref in (_content(git_dir / f"rebase-{kind}/head-name") for kind in ("merge", "apply"))
-        or _content(git_dir / "BISECT_START") == encode(branch)
-    )
-
-
-def _content(path: Path) -> bytes:
-    """A small file of a git folder without its last newline, empty where there is none."""
-    return path.read_bytes().rstrip(b"\n") if path.is_file() else b""
 
 
 def _plain(text: str) -> str:

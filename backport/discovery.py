@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backport import plumbing
+from backport.core.paths import decode, encode
 from backport.errors import EnvironmentProblem
 
 
@@ -101,3 +102,36 @@ def _refuse_foreign_owner(part: Path, shown: Path, allowed: list[str]) -> None:
         f"{shown}: dubious ownership: {part} belongs to another user (uid {owner}); allow it with "
         f"`git config --global --add safe.directory {shown}`"
     )
+
+
+# ---------------------------------------------------------------- who is on a branch
+
+
+def work_tree_on(place: Place, branch: str) -> Path | None:
+    """The work tree that is on the branch, or that a rebase or bisection will bring back to it."""
+    if place.config.get("core.bare") != "true" and _is_on(place.common_dir, branch):
+        return _main_work_tree(place)
+    for git_dir in sorted(place.common_dir.glob("worktrees/*")):
+        if _is_on(git_dir, branch):
+            return Path(decode(_content(git_dir / "gitdir"))).parent
+    return None
+
+
+def _main_work_tree(place: Place) -> Path:
+    if place.top and place.git_dir == place.common_dir:
+        return place.top
+    return place.common_dir.parent if place.common_dir.name == ".git" else place.common_dir
+
+
+def _is_on(git_dir: Path, branch: str) -> bool:
+    ref = encode(f"refs/heads/{branch}")
+    return (
+        _content(git_dir / "HEAD") == b"ref: " + ref
+        or ref in (_content(git_dir / f"rebase-{kind}/head-name") for kind in ("merge", "apply"))
+        or _content(git_dir / "BISECT_START") == encode(branch)
+    )
+
+
+def _content(path: Path) -> bytes:
+    """A small file of a git folder without its last newline, empty where there is none."""
+    return path.read_bytes().rstrip(b"\n") if path.is_file() else b""

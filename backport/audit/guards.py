@@ -1,9 +1,11 @@
-"""What a condition or a `try` says about the statements under it."""
+"""What a condition, a `try` or a future import says about the statements under it."""
 
 from __future__ import annotations
 
 import ast
+import sys
 
+_LAZY_BY_DEFAULT = (3, 14)
 _FAILURES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "NameError", "Exception"}
     | {"BaseException", "RuntimeError", "OSError", "TypeError", "KeyError"}
@@ -44,3 +46,12 @@ def mentions_version(test: ast.expr) -> bool:
         isinstance(node, ast.Attribute) and node.attr in ("version_info", "platform")
         for node in ast.walk(test)
     )
+
+
+def annotations_are_lazy(tree: ast.Module) -> bool:
+    """True where annotations are not evaluated: by a future import, or by the Python at hand."""
+    if sys.version_info >= _LAZY_BY_DEFAULT:
+        return True
+    imports = (node for node in tree.body if isinstance(node, ast.ImportFrom))
+    futures = (node for node in imports if node.module == "__future__")
+    return any(alias.name == "annotations" for node in futures for alias in node.names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -12,14 +11,12 @@ from contextlib import contextmanager
 from backport.audit import tolerance
 from backport.audit.facts import import_binding
 from backport.audit.functions import Definition
-from backport.audit.guards import is_typing_test, mentions_version
+from backport.audit.guards import annotations_are_lazy, is_typing_test, mentions_version
 from backport.audit.scopes import Bind, Scope
-from backport.audit.source import N, Site, Source
+from backport.audit.source import N, Site, Source, excused_lines
 from backport.audit.terms import dotted, value_term
 
 _NARROWING = frozenset({"isinstance", "issubclass", "type", "callable"})
-_EXCUSES = re.compile(rb"#[^\n]*(?:type:\s*ignore|noqa(?!:)|noqa:[^\n]*F821|pylint: *disable)")
-_LAZY_BY_DEFAULT = (3, 14)
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -30,7 +27,7 @@ def parse(path: str, data: bytes) -> Source | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(data)
-            reader = _Reader(path, tree, _excused(data))
+            reader = _Reader(path, tree, excused_lines(data))
             reader.block(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -44,7 +41,7 @@ class _Reader:
         self.scope = Scope("module", tree, None)
         self.source = Source(path, tree, self.scope, {tree: self.scope}, excused)
         self.guard = self.statement = self.loop = 0
-        self.lazy = tolerance.LAZY if _annotations_are_lazy(tree) else 0
+        self.lazy = tolerance.LAZY if annotations_are_lazy(tree) else 0
 
     def block(self, body: Iterable[ast.stmt]) -> None:
         for node in body:
@@ -322,56 +319,39 @@ class _Reader:
             self.children(node)
 
 
-def _excused(data: bytes) -> frozenset[int]:
-    return frozenset(data.count(b"\n", 0, m.start()) + 1 for m in _EXCUSES.finditer(data))
-
-
 def _arguments(args: ast.arguments) -> list[ast.arg]:
     found = [*args.posonlyargs, *args.args, *args.kwonlyargs]
     return found + [arg for arg in (args.vararg, args.kwarg) if arg is not None]
 
 
-def _annotations_are_lazy(tree: ast.Module) -> bool:
-    if sys.version_info >= _LAZY_BY_DEFAULT:
-        return True
-    imports = (node for node in tree.body if isinstance(node, ast.ImportFrom))
-    futures = (node for node in imports if node.module == "__future__")
-    return any(alias.name == "annotations" for node in futures for alias in node.names)
+def _look_away(_reader: _Reader, _node: ast.AST) -> None:
+    """Nothing in it binds or reads."""
 
 
 _HANDLERS: dict[type, Callable[..., None]] = {
     ast.Name: _Reader.name,
     ast.Attribute: _Reader.attribute,
     ast.Call: _Reader.call,
-    ast.Constant: lambda _reader, _node: None,
+    ast.Constant: _look_away,
     ast.Assign: _Reader.assign,
     ast.AnnAssign: _Reader.annotated_assign,
     ast.AugAssign: _Reader.augmented,
     ast.NamedExpr: _Reader.named,
-    ast.FunctionDef: _Reader.function,
-    ast.AsyncFunctionDef: _Reader.function,
     ast.ClassDef: _Reader.class_,
     ast.Lambda: _Reader.lambda_,
-    ast.ListComp: _Reader.comprehension,
-    ast.SetComp: _Reader.comprehension,
-    ast.DictComp: _Reader.comprehension,
-    ast.GeneratorExp: _Reader.comprehension,
-    ast.Import: _Reader.import_,
-    ast.ImportFrom: _Reader.import_,
-    ast.Global: _Reader.outside,
-    ast.Nonlocal: _Reader.outside,
-    ast.For: _Reader.for_,
-    ast.AsyncFor: _Reader.for_,
     ast.While: _Reader.while_,
-    ast.With: _Reader.with_,
-    ast.AsyncWith: _Reader.with_,
     ast.If: _Reader.if_,
-    ast.Try: _Reader.try_,
-    ast.TryStar: _Reader.try_,
     ast.Match: _Reader.match,
-    ast.MatchAs: _Reader.capture,
-    ast.MatchStar: _Reader.capture,
-    ast.MatchMapping: _Reader.capture,
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef), _Reader.function),
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), _Reader.comprehension
+    ),
+    **dict.fromkeys((ast.Import, ast.ImportFrom), _Reader.import_),
+    **dict.fromkeys((ast.Global, ast.Nonlocal), _Reader.outside),
+    **dict.fromkeys((ast.For, ast.AsyncFor), _Reader.for_),
+    **dict.fromkeys((ast.With, ast.AsyncWith), _Reader.with_),
+    **dict.fromkeys((ast.Try, ast.TryStar), _Reader.try_),
+    **dict.fromkeys((ast.MatchAs, ast.MatchStar, ast.MatchMapping), _Reader.capture),
 }
 if sys.version_info >= (3, 12):
     _HANDLERS[ast.TypeAlias] = _Reader.type_alias

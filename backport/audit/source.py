@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from backport.audit.scopes import Scope
 
 N = TypeVar("N", bound=ast.AST)
+
+_EXCUSES = re.compile(rb"#[^\n]*(?:type:\s*ignore|noqa(?!:)|noqa:[^\n]*F821|pylint: *disable)")
 
 
 class Site(NamedTuple, Generic[N]):
@@ -27,8 +30,7 @@ class Site(NamedTuple, Generic[N]):
 
 @dataclass(slots=True)
 class Source:
-    """One file's tree, scopes and sites; `excused` are the lines whose author tells type
-    checkers and linters to look away."""
+    """One file's tree, scopes and sites; `excused` are its `excused_lines`."""
 
     path: str
     tree: ast.Module
@@ -44,3 +46,8 @@ class Source:
     def is_excused(self, node: ast.AST) -> bool:
         first = getattr(node, "lineno", 0)
         return first in self.excused or getattr(node, "end_lineno", first) in self.excused
+
+
+def excused_lines(data: bytes) -> frozenset[int]:
+    """The lines whose author tells type checkers and linters to look away."""
+    return frozenset(data.count(b"\n", 0, m.start()) + 1 for m in _EXCUSES.finditer(data))
