@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from backport.core.merging_files import Merged, together
 from backport.core.merging_hunks import line_on, merge_left, propose
-from backport.core.merging_steps import Rule
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.patches import FilePatch, Patch
 from backport.core.texts import split_keeping_ends
@@ -78,11 +77,7 @@ def _as_merged(
 
 
 def _places(found: Merged) -> str:
-    shown = [
-        f"{step.scope or 'line'} {step.ours}"
-        for step in found.steps
-        if step.ours and step.rule is not Rule.THREE_WAY
-    ]
+    shown = [f"{step.scope or 'line'} {step.ours}" for step in found.steps if step.ours]
     return f" at {', '.join(shown[:3])}" if shown else ""
 
 

@@ -194,6 +194,14 @@ def test_a_hunk_with_a_place_keeps_what_was_told_of_it() -> None:
     assert told[1] == results(CONFLICT, MOVED)[1]
 
 
+def test_the_lines_of_a_merge_are_counted_at_its_first_hunk() -> None:
+    _, told = merged(SPOTS, BASE + BELOW, OURS + BELOW, [CONFLICT, CONFLICT], OURS + BELOW)
+    assert [(one.outcome, one.added, one.removed) for one in told] == [
+        (Outcome.MERGED, 2, 2),
+        (Outcome.MERGED, 0, 0),
+    ]
+
+
 def test_a_merge_tells_where_it_stood() -> None:
     target = b"# top\n" + OURS
     text, told = merged(made(BASE, THEIRS), BASE, target, [CONFLICT], target)
