@@ -119,8 +119,7 @@ def _edited(edit: Edit | None, target: Target) -> list[Run]:
         return []
     old = Target("", target.text[edit.start : edit.end]).lines
     new = Target("", edit.text).lines
-    line = target.line_of(edit.start) if edit.start < len(target.text) else len(target.lines) + 1
-    return _line_runs(line, old, new)
+    return _line_runs(target.line_of(edit.start), old, new)
 
 
 def _line_runs(line: int, old: Sequence[bytes], new: Sequence[bytes]) -> list[Run]:

@@ -313,15 +313,16 @@ def _place_replacement(
     step: Step, index: int, entry: Replace, target: Target
 ) -> tuple[list[HunkResult], list[Edit]]:
     """The hunks that stand for the one a manifest replaces: one outcome for all of them."""
+    replaced = step.file.hunks[index]
     hunks = [hunk for file in entry.files for hunk in file.hunks]
     placements = [place(hunk, target) for hunk in hunks]
     failed = next((found for found in placements if not found.outcome.placed), None)
     if failed:
         detail = f"the replacement {entry.patch}: {failed.detail}"
         outcome = failed.outcome if failed.outcome.failed else Outcome.CONFLICT
-        return [step.result(index, failed._replace(outcome=outcome, detail=detail))], []
+        return [step.result(index, failed._replace(outcome=outcome, detail=detail), replaced)], []
     first = placements[0]._replace(outcome=Outcome.REPLACED)
-    result = step.result(index, first, hunks[0])._replace(
+    result = step.result(index, first, replaced)._replace(
         added=sum(len(hunk.added) for hunk in hunks),
         removed=sum(len(hunk.removed) for hunk in hunks),
     )

@@ -7,6 +7,7 @@ region that both sides changed alike is no conflict.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from math import inf
 from typing import Generic, NamedTuple, TypeVar
 
 from backport.core.diffing import Change, changes
@@ -63,7 +64,8 @@ def interleaved(base: Sequence[T], ours: Sequence[T], theirs: Sequence[T]) -> li
     Two insertions at one point have no order, so they count as overlapping.
     """
     mine, other = changes(base, ours), changes(base, theirs)
-    tagged = sorted([(c, ours) for c in mine] + [(c, theirs) for c in other], key=_place)
+    tagged = [(change, ours) for change in mine] + [(change, theirs) for change in other]
+    tagged.sort(key=lambda pair: pair[0])
     out: list[T] = []
     at = 0
     before: Change | None = None
@@ -76,10 +78,6 @@ def interleaved(base: Sequence[T], ours: Sequence[T], theirs: Sequence[T]) -> li
     return [*out, *base[at:]]
 
 
-def _place(tagged: tuple[Change, Sequence[T]]) -> tuple[int, int]:
-    return tagged[0][:2]
-
-
 def _kept(at: list[int], gap: int, base: Sequence[T]) -> Region[T]:
     mine, other = (at[1], at[1] + gap), (at[2], at[2] + gap)
     return Region((at[0], at[0] + gap), mine, other, tuple(base[at[0] : at[0] + gap]))
@@ -88,11 +86,10 @@ def _kept(at: list[int], gap: int, base: Sequence[T]) -> Region[T]:
 def _grouped(mine: list[Change], other: list[Change]) -> list[tuple[list[Change], list[Change]]]:
     """Changes of both sides that touch each other, together."""
     out: list[tuple[list[Change], list[Change]]] = []
-    end = -1
+    end = -inf
     for change, side in sorted([(c, 0) for c in mine] + [(c, 1) for c in other]):
-        if not out or change.a0 > end:
+        if change.a0 > end:
             out.append(([], []))
-            end = -1
         out[-1][side].append(change)
         end = max(end, change.a1)
     return out

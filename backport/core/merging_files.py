@@ -108,9 +108,9 @@ def _doubt(steps: tuple[Step, ...], known: Vocabulary) -> str:
         return f"the target does not know {_listed(known.lacking)}"
     if known.drifted:
         return f"the target defines {_listed(known.drifted)} in another way"
-    rules = {step.rule for step in steps}
-    if not rules <= _STANDS:
-        return f"the rule {', '.join(sorted(rules - _STANDS))} is not sure enough to stand alone"
+    unsure = {step.rule for step in steps} - _STANDS
+    if unsure:
+        return f"the rule {', '.join(sorted(unsure))} is not sure enough to stand alone"
     noted = next((step.note for step in steps if step.note), "")
     if known.fresh:
         return f"{_listed(known.fresh)} is new to the file"
@@ -148,7 +148,7 @@ def _parses(text: bytes) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(text, "<merged>", "exec", 0x400, dont_inherit=True)  # to the tree only
+            compile(text, "<merged>", "exec", 0x400)  # to the tree only
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from backport.core.diffing import Change, changes
 from backport.core.merging_files import Merged, merge_file
@@ -20,28 +19,9 @@ AROUND = 3
 _STAND = (Outcome.EXACT, Outcome.MOVED, Outcome.ALREADY)
 
 
-class Sides(NamedTuple):
-    """What is merged: the pre-image and the target with the hunks that have a place, and the rest.
-
-    `left` are the indices of the hunks that have none.
-    """
-
-    base: bytes
-    ours: bytes
-    left: tuple[int, ...]
-
-
-def sides(file: FilePatch, base: bytes, ours: bytes, outcomes: Sequence[Outcome]) -> Sides | None:
-    """The sides of the merge; None where the hunks do not fit the text they were made on."""
-    stand = [index for index, outcome in enumerate(outcomes) if outcome in _STAND]
-    left = tuple(index for index, outcome in enumerate(outcomes) if outcome.failed)
-    before = _with(file, base, stand)
-    return None if before is None or not left else Sides(before, ours, left)
-
-
 def _with(file: FilePatch, base: bytes, wanted: Sequence[int]) -> bytes | None:
     """The pre-image with these hunks made."""
-    target = Target(file.old_path or "", base)
+    target = Target("", base)  # no scope is asked at a hunk's own line
     edits: list[Edit] = []
     for index in wanted:
         found = place(file.hunks[index], target, known=True)
@@ -54,13 +34,17 @@ def _with(file: FilePatch, base: bytes, wanted: Sequence[int]) -> bytes | None:
 def merge_left(
     file: FilePatch, base: bytes, ours: bytes, outcomes: Sequence[Outcome]
 ) -> Merged | None:
-    """All hunks without a place merged at once, as one change to the file."""
-    found = sides(file, base, ours, outcomes)
-    stand = [i for i, outcome in enumerate(outcomes) if outcome in _STAND or outcome.failed]
-    after = _with(file, base, stand)
-    if found is None or after is None:
+    """All hunks without a place merged at once, as one change to the file.
+
+    The base then has those that have one, as the target `ours` has them; None where the
+    hunks do not fit the text they were made on.
+    """
+    stand = [index for index, outcome in enumerate(outcomes) if outcome in _STAND]
+    left = [index for index, outcome in enumerate(outcomes) if outcome.failed]
+    before, after = _with(file, base, stand), _with(file, base, sorted(stand + left))
+    if before is None or after is None:
         return None
-    return merge_file(file.path, found.base, found.ours, after)
+    return merge_file(file.path, before, ours, after)
 
 
 def propose(
@@ -128,5 +112,5 @@ def _hunk(a: Sequence[bytes], b: Sequence[bytes], group: Sequence[Change]) -> Hu
         at = edit.a1
     lines += [CONTEXT + line for line in a[at:end]]
     new = start + group[0].b0 - group[0].a0
-    old_lines, new_lines = end - start, sum(line[:1] != REMOVED for line in lines)
-    return Hunk(start + (old_lines > 0), new + (new_lines > 0), tuple(lines))
+    writes = any(line[:1] != REMOVED for line in lines)
+    return Hunk(start + (end > start), new + writes, tuple(lines))

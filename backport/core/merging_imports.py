@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from backport.core.merging_regions import beside
+
 _LINE = re.compile(
     rb"(?P<indent>[ \t]*)(?:from[ \t]+(?P<module>[\w.]+)[ \t]+)?import[ \t]+"
     rb"(?P<names>[\w., \t]+?)(?P<rest>[ \t]*(?:#.*)?\r?\n?)"
@@ -97,14 +99,4 @@ def _add(
             out[at] = there.line(every if keeps else [*there.names, *names])
             return
     line = theirs[index] if len(names) == len(wanted.names) else wanted.line(names)
-    out.insert(_beside(index, theirs, out, line), line)
-
-
-def _beside(index: int, theirs: Sequence[bytes], out: list[bytes], line: bytes) -> int:
-    for above in reversed(theirs[:index]):
-        if above in out:
-            return out.index(above) + 1
-    for below in theirs[index + 1 :]:
-        if below in out:
-            return out.index(below)
-    return next((i for i, there in enumerate(out) if there > line), len(out))
+    out.insert(beside(theirs, index, out, line), line)

@@ -67,19 +67,23 @@ def with_members(base: Lines, ours: Lines, theirs: Lines) -> Lines:
     known = set(base) | set(out)
     for index, line in enumerate(theirs):
         if line not in known:
-            out.insert(_beside(index, theirs, out), line)
+            out.insert(beside(theirs, index, out, line), line)
     return out
 
 
-def _beside(index: int, theirs: Lines, out: Lines) -> int:
-    """Below the nearest line above that is there, else above the nearest one below."""
+def beside(theirs: Sequence[bytes], index: int, out: Lines, line: bytes) -> int:
+    """Where `line`, from `theirs[index]`, goes in `out`, which lacks it: beside a neighbour.
+
+    Below the nearest line above that is there, else above the nearest one below, else
+    in the order of the alphabet.
+    """
     for above in reversed(theirs[:index]):
         if above in out:
             return out.index(above) + 1
-    below = next((line for line in theirs[index + 1 :] if line in out), None)
-    if below is not None:
-        return out.index(below)
-    return next((i for i, line in enumerate(out) if line > theirs[index]), len(out))
+    for below in theirs[index:]:
+        if below in out:
+            return out.index(below)
+    return next((at for at, there in enumerate(out) if there > line), len(out))
 
 
 def _by_words(base: Lines, ours: Lines, theirs: Lines) -> Lines | None:
@@ -93,20 +97,14 @@ def _by_words(base: Lines, ours: Lines, theirs: Lines) -> Lines | None:
 def beside_survivor(base: list[T], ours: list[T], theirs: list[T]) -> list[T] | None:
     """Each of the patch's edits where the line above it, or below it, or its own lines stand."""
     there = _partners(base, ours)
-    edits: list[tuple[int, int, list[T]]] = []
+    out: list[T] = []
+    at = 0
     for edit in changes(base, theirs):
-        new = theirs[edit.b0 : edit.b1]
         spot = _spot(edit.a0, edit.a1, there, len(base), len(ours))
         if spot is None:
             return None
-        edits.append((*spot, new))
-    out: list[T] = []
-    at = 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
-        if start < at:
-            return None
-        out += [*ours[at:start], *new]
-        at = end
+        out += [*ours[at : spot[0]], *theirs[edit.b0 : edit.b1]]
+        at = spot[1]
     return out + ours[at:]
 
 
@@ -114,16 +112,14 @@ def _spot(
     start: int, end: int, there: dict[int, int], base: int, ours: int
 ) -> tuple[int, int] | None:
     if start < end:
-        found = [there.get(line, -1) for line in range(start, end)]
-        whole = -1 not in found and found[-1] - found[0] == len(found) - 1
-        return (found[0], found[-1] + 1) if whole else None
-    if start - 1 in there:
-        return there[start - 1] + 1, there[start - 1] + 1
-    if start in there:
-        return there[start], there[start]
-    if start == 0:
-        return 0, 0
-    return (ours, ours) if start == base else None
+        found = [there.get(line) for line in range(start, end)]
+        first = found[0]
+        if first is None or found != list(range(first, first + end - start)):
+            return None
+        return first, first + end - start
+    below = {base: ours, 0: 0} | there  # the ends are there as well
+    at = there[start - 1] + 1 if start - 1 in there else below.get(start)
+    return None if at is None else (at, at)
 
 
 def _partners(base: list[T], ours: list[T]) -> dict[int, int]:
@@ -131,9 +127,9 @@ def _partners(base: list[T], ours: list[T]) -> dict[int, int]:
     out: dict[int, int] = {}
     i = j = 0
     for edit in changes(base, ours):
-        out.update(zip(range(i, edit.a0), range(j, edit.b0), strict=True))
+        out.update((line, line - i + j) for line in range(i, edit.a0))
         i, j = edit.a1, edit.b1
-    out.update(zip(range(i, len(base)), range(j, len(ours)), strict=True))
+    out.update((line, line - i + j) for line in range(i, len(base)))
     return out
 
 
@@ -141,7 +137,7 @@ def reindented(base: Lines, theirs: Lines, merged: Lines) -> bool:
     """True where a line that the patch adds has come to stand below a line of another block."""
     for edit in changes(base, theirs):
         new = theirs[edit.b0 : edit.b1]
-        if new and edit.b0 and new[0] in merged:
+        if new and new[0] in merged:
             mine, now = _above(theirs, edit.b0), _above(merged, merged.index(new[0]))
             if mine is not None and now is not None and mine != now:
                 return True

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from backport.core.merging_files import Merged, together
 from backport.core.merging_hunks import line_on, merge_left, propose
-from backport.core.merging_steps import Rule
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.patches import FilePatch, Patch
 from backport.core.texts import split_keeping_ends
@@ -30,13 +29,17 @@ def merged_file(
         return None, [_noted(result, NO_PREIMAGE) for result in results]
     target, ours = texts
     outcomes = [result.outcome for result in results]
-    found = None if ours is None else merge_left(file, base, ours, outcomes)
-    created = [other.path for other in patch.files if other.creates]
-    alone = Outcome.AMBIGUOUS not in outcomes  # two places that fit are for a person to tell apart
-    stands = alone and found is not None and found.applied and not together([found], created)
-    if found is not None and ours is not None and stands and found.text not in (None, ours):
-        return found.text, _as_merged(file, base, ours, found, results)
+    if ours is not None and Outcome.AMBIGUOUS not in outcomes:  # a person tells two places apart
+        found = merge_left(file, base, ours, outcomes)
+        if found is not None and _stands(patch, found, ours):
+            return found.text, _as_merged(file, base, ours, found, results)
     return None, _proposed(file, base, target, results)
+
+
+def _stands(patch: Patch, found: Merged, ours: bytes) -> bool:
+    """True where a merge is applied: its rules and the patch's other files allow it."""
+    created = [other.path for other in patch.files if other.creates]
+    return found.applied and found.text != ours and not together([found], created)
 
 
 def _noted(result: HunkResult, note: str) -> HunkResult:
@@ -51,11 +54,11 @@ def _as_merged(
     out = []
     rules = ", ".join(found.rules)
     counted = _counted(ours, found.text or b"")
-    for hunk, result in zip(file.hunks, results, strict=True):
+    for index, result in enumerate(results):
         if not result.outcome.failed:
             out.append(result)
             continue
-        was = hunk.old_start + len(hunk.leading)
+        was = file.hunks[index].old_start + len(file.hunks[index].leading)
         line = line_on(base, ours, was)
         detail = f"rule {rules}{_places(found)}"
         out.append(
@@ -74,11 +77,7 @@ def _as_merged(
 
 
 def _places(found: Merged) -> str:
-    shown = [
-        f"{step.scope or 'line'} {step.ours}"
-        for step in found.steps
-        if step.ours and step.rule is not Rule.THREE_WAY
-    ]
+    shown = [f"{step.scope or 'line'} {step.ours}" for step in found.steps if step.ours]
     return f" at {', '.join(shown[:3])}" if shown else ""
 
 

@@ -19,7 +19,7 @@ class Rule(StrEnum):
     WORDS = "words"  # the changes are other words of the same lines
     BESIDE = "beside"  # inserted lines beside a line that survives on the target
     ABSENT = "absent"  # the change is to a symbol that the target does not have
-    GONE = "gone"  # the change removes a symbol that the target keeps with other text
+    GONE = "gone"  # the change removes a symbol that the target has put somewhere else
     OPEN = "open"  # nothing fits; the target's text stands
 
 

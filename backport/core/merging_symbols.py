@@ -9,7 +9,7 @@ own text, and a new one goes beside a sibling that survives.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 
 from backport.core.diffing import changes
 from backport.core.merging import Region, interleaved, merge
@@ -50,7 +50,7 @@ class SymbolMerge:
                     out += self._member(members, atom)
                 else:
                     out.append(atom)
-        self._left_out(members, taken)
+        self._of_one_side(members, taken)
         return out
 
     def lines(
@@ -96,10 +96,10 @@ class SymbolMerge:
     def _member(self, members: _Members, key: Key) -> list[Piece]:
         """The text of one member, merged where both sides have it."""
         base, ours, theirs = (side.get(key) for side in members.units)
-        if ours is None:
-            kept = theirs or base
-            return list(kept.lines) if kept else []
-        if theirs is None or ours.lines == theirs.lines:
+        if ours is None or theirs is None:
+            alone = ours or theirs
+            return list(alone.lines) if alone else []
+        if ours.lines == theirs.lines:
             return list(ours.lines)
         scope, at = members.place(key)
         if base is None:
@@ -113,20 +113,20 @@ class SymbolMerge:
             return self.merge(base.parts, ours.parts, theirs.parts, scope, at)
         return list(self.lines(base.lines, ours.lines, theirs.lines, scope, at))
 
-    def _left_out(self, members: _Members, taken: set[Key]) -> None:
-        """Tell the patch's changes to members that the target does not have, or still has."""
+    def _of_one_side(self, members: _Members, taken: set[Key]) -> None:
+        """Tell of members that one side removes where the other has moved or, the patch, changed.
+
+        What the patch removes goes, whatever the target has made of its text.
+        """
         base, ours, theirs = members.units
         for key, unit in base.items():
-            changed = key not in theirs or theirs[key].lines != unit.lines
-            if not changed:
-                continue
             scope, at = members.place(key)
-            if key in theirs and key not in ours:
-                self.steps.append(
-                    Step(Rule.ABSENT, at[0], 0, scope, "the target has no such symbol")
-                )
-            elif key not in theirs and key in ours and key in taken:
-                self.steps.append(Step(Rule.GONE, at[0], at[1], scope, "the patch removes it"))
+            if key not in ours and key in theirs:
+                if key in taken or theirs[key].lines != unit.lines:
+                    note = "the target has no such symbol"
+                    self.steps.append(Step(Rule.ABSENT, *at, scope, note))
+            elif key not in theirs and key in taken:
+                self.steps.append(Step(Rule.GONE, *at, scope, "the patch removes it"))
 
     # ------------------------------------------------------------ regions of members
 
@@ -141,7 +141,7 @@ class SymbolMerge:
             return list(self._resolved(*plain, members.scope, place))
         rule, found = Rule.ADJACENT, interleaved(base, ours, theirs)
         if found is None:
-            rule, found = Rule.NEIGHBOUR, _beside_sibling(base, ours, theirs, members)
+            rule, found = Rule.NEIGHBOUR, _beside_sibling(base, ours, theirs)
         if found is None:
             rule, found = Rule.BESIDE, beside_survivor(base, ours, theirs)
         if found is None:
@@ -183,11 +183,8 @@ class _Members:
         """A member's qualified name, and the lines where it starts (0: not there)."""
         name = decode(key[0])
         scope = f"{self.scope}.{name}" if self.scope else name
-        lines = [
-            starts[atoms.index(key)] if key in atoms else 0
-            for atoms, starts in zip(self.atoms, self._starts, strict=False)
-        ]
-        return scope, (lines[0], lines[1])
+        base, ours = map(_line, repeat(key), self.atoms, self._starts)
+        return scope, (base, ours)
 
 
 def _atoms(parts: Sequence[Part]) -> list[Atom]:
@@ -204,6 +201,10 @@ def _starts(parts: Sequence[Part], at: int) -> list[int]:
     return list(accumulate(sizes, initial=at))
 
 
+def _line(key: Key, atoms: Sequence[Atom], starts: Sequence[int]) -> int:
+    return starts[atoms.index(key)] if key in atoms else 0
+
+
 def _plain(atoms: Sequence[Atom]) -> list[bytes]:
     return [atom for atom in atoms if isinstance(atom, bytes)]
 
@@ -217,27 +218,13 @@ def _only_members(base: Sequence[Atom], theirs: Sequence[Atom]) -> bool:
     )
 
 
-def _beside_sibling(
-    base: list[Atom], ours: list[Atom], theirs: list[Atom], members: _Members
-) -> list[Atom] | None:
-    """The target's members with the patch's new ones beside a sibling that both have."""
+def _beside_sibling(base: list[Atom], ours: list[Atom], theirs: list[Atom]) -> list[Atom] | None:
+    """The patch's new members right below the last one that both have, then the target's.
+
+    What the patch only moves within the stretch stays where the target has it.
+    """
     if not _only_members(base, theirs):
         return None
-    out = list(ours)
-    for edit in changes(base, theirs):
-        old, new = base[edit.a0 : edit.a1], theirs[edit.b0 : edit.b1]
-        for atom in old:
-            if isinstance(atom, tuple) and atom not in new and atom in out:
-                out.remove(atom)
-        fresh = [a for a in new if isinstance(a, tuple) and a not in members.units[1]]
-        at = _sibling(base, edit.a0, out)
-        out[at:at] = [atom for atom in fresh if atom not in out]
-    return out
-
-
-def _sibling(base: list[Atom], start: int, out: list[Atom]) -> int:
-    for above in reversed(base[:start]):
-        if above in out:
-            return out.index(above) + 1
-    below = next((atom for atom in base[start:] if atom in out), None)
-    return 0 if below is None else out.index(below)
+    new = [atom for atom in theirs if isinstance(atom, tuple) and atom not in (*base, *ours)]
+    gone = {atom for atom in base if isinstance(atom, tuple)} - set(theirs)
+    return [*new, *(atom for atom in ours if atom not in gone)]

@@ -25,6 +25,9 @@ from backport.core.texts import Edit, Placement, Target, split_keeping_ends
 
 MAX_CANDIDATES = 64
 MAX_PLACES = 1_000  # where lines stand more often, no scope is asked which of them is meant
+_VOTES = 8  # places where one line votes for the closest text
+_WIDTH = 60  # letters of a line that a message shows
+_LISTED = 8
 
 
 class _TooMany(Exception):
@@ -90,13 +93,13 @@ def _spots(hunk: Hunk, block: bytes, target: Target) -> list[int]:
     found: list[int] = []
     at = text.find(block)
     while at != -1:
-        if len(found) > MAX_PLACES:
-            raise _TooMany
         line_start = at == 0 or text[at - 1] == 10
         fits_start = bool(hunk.leading) or at == 0
         fits_end = bool(hunk.trailing) or at + len(block) == len(text)
         if line_start and fits_start and fits_end and _stands(text, block, at):
             found.append(at)
+        if len(found) > MAX_PLACES:
+            raise _TooMany
         at = text.find(block, at + 1)
     return found
 
@@ -127,18 +130,18 @@ def _lies_in(scope: str | None, hunk: Hunk, target: Target, spot: int, result: b
     first = scope_line(written, target.line_of(spot))
     names = {target.scope_at(first)}
     if changed and _removes_first(written):  # the line that lay in the scope is gone
-        names.add(target.scope_at(_text_above(target, first)))
+        names.add(_scope_above(target, first))
     if scope in names or not (changed and _removes_definition(written, scope)):
         return scope in names
-    return any(_above(scope) in (name, _above(name or MODULE_SCOPE)) for name in names)
+    return any(name and _above(scope) in (name, _above(name)) for name in names)
 
 
-def _text_above(target: Target, line: int) -> int:
-    """The nearest line above that is not blank: blank ones at a scope's end lie outside of it."""
-    line -= 1
-    while line > 1 and not target.lines[line - 1].strip():
-        line -= 1
-    return max(1, line)
+def _scope_above(target: Target, line: int) -> str | None:
+    """The scope of the nearest text above a line: blank ones at a scope's end lie outside of it."""
+    above = target.lines[: line - 1]
+    while above and not above[-1].strip():
+        above.pop()
+    return target.scope_at(len(above)) if above else MODULE_SCOPE
 
 
 def _removes_first(hunk: Hunk) -> bool:
@@ -163,7 +166,7 @@ def scope_line(hunk: Hunk, first_line: int) -> int:
 
 
 def _change_line(hunk: Hunk, target: Target, spot: int) -> int:
-    return (target.line_of(spot) if hunk.before or spot else 1) + len(hunk.leading)
+    return target.line_of(spot) + len(hunk.leading)
 
 
 def _placed(hunk: Hunk, target: Target, spot: int) -> Placement:
@@ -222,15 +225,17 @@ def _already(hunk: Hunk, target: Target, scope: str | None, alike: int) -> Place
     return Placement(Outcome.ALREADY, None, line, line - expected, detail, candidates)
 
 
-def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:
+def _elsewhere(scope: str, hunk: Hunk, target: Target, spots: list[int]) -> Placement:
     if target.scopes is None:
         return Placement(Outcome.CONFLICT, detail=f"belongs in {scope}; {no_scopes(target)}")
-    names = sorted({target.scope_at(max(1, line - 1)) or "?" for line in lines})[:8]
-    known = [found.name for found in target.scopes or ()]
+    firsts = [scope_line(hunk.undoes or hunk, target.line_of(spot)) for spot in spots]
+    names = sorted({target.scope_at(first) or "?" for first in firsts})
+    known = [found.name for found in target.scopes]
     there = "" if scope in known else f", which is not there ({nearest(scope, known)})"
+    lines = [_change_line(hunk, target, spot) for spot in spots]
     return Placement(
         Outcome.CONFLICT,
-        detail=f"belongs in {scope}{there}; its lines stand only in {', '.join(names)} "
+        detail=f"belongs in {scope}{there}; its lines stand only in {listed(names)} "
         f"at {listed(lines)}",
         candidates=tuple(lines),
     )
@@ -239,7 +244,7 @@ def _elsewhere(scope: str, target: Target, lines: Sequence[int]) -> Placement:
 def _conflict(hunk: Hunk, target: Target, scope: str | None, spots: list[int]) -> Placement:
     """A conflict that says which line is missing and where the text looks most like the hunk's."""
     if scope and spots:
-        return _elsewhere(scope, target, [_change_line(hunk, target, spot) for spot in spots])
+        return _elsewhere(scope, hunk, target, spots)
     if not hunk.leading and not hunk.trailing:
         return Placement(Outcome.CONFLICT, detail="has no context, so it fits only a whole file")
     ends = ["CRLF" if b"\r\n" in text else "LF" for text in (target.text, hunk.before)]
@@ -249,40 +254,43 @@ def _conflict(hunk: Hunk, target: Target, scope: str | None, spots: list[int]) -
     expected = hunk.before.split(b"\n")
     there = {line.rstrip(b"\n") for line in target.lines}
     missing = next((line for line in expected if line and line not in there), None)
-    line, matching = _closest(hunk, target)
+    found = _closest(hunk, target)
     total = len([text for text in expected if text.strip()])
-    near = f"; closest at line {line} ({matching} of {total} lines)" if matching else ""
+    near = f"; closest at line {found[0]} ({found[1]} of {total} lines)" if found else ""
     if missing is None:
         detail = f"its lines are there, but nowhere together{near}"
     else:
         detail = f"the target has no line {_shown(missing)}{near}"
-    return Placement(Outcome.CONFLICT, detail=detail, candidates=(line,) if matching else ())
+    return Placement(Outcome.CONFLICT, detail=detail, candidates=found[:1] if found else ())
 
 
-def _closest(hunk: Hunk, target: Target) -> tuple[int, int]:
-    """The line where most of the hunk's own lines vote it should start, and how many do."""
+def _closest(hunk: Hunk, target: Target) -> tuple[int, int] | None:
+    """The line where most of the hunk's own lines vote it should start, and how many do.
+
+    Of several the one nearest to where the patch has it; None where no line is alike.
+    """
     places: dict[bytes, list[int]] = {}
     for number, line in enumerate(target.lines, 1):
         if line.strip():
             places.setdefault(line, []).append(number)
     votes: dict[int, int] = {}
     for index, line in enumerate(split_keeping_ends(hunk.before)):
-        for number in places.get(line, ())[:8]:
+        for number in places.get(line, ())[:_VOTES]:
             votes[number - index] = votes.get(number - index, 0) + 1
     if not votes:
-        return 0, 0
+        return None
     start = max(votes, key=lambda at: (votes[at], -abs(at - hunk.old_start)))
     return max(1, start), votes[start]
 
 
 def _shown(line: bytes) -> str:
     text = decode(line).strip()
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    return repr(text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "...")
 
 
-def listed(lines: Sequence[int]) -> str:
-    more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
-    return ", ".join(map(str, lines[:8])) + more
+def listed(items: Sequence[object]) -> str:
+    more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+    return ", ".join(map(str, items[:_LISTED])) + more
 
 
 def no_scopes(target: Target) -> str:

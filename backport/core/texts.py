@@ -68,15 +68,14 @@ class Target:
         return scopes(self.text) if self.is_python else None
 
     def line_of(self, offset: int) -> int:
-        """The line, from 1, that the offset lies in; the end belongs to the last line.
+        """The line, from 1, that the offset lies in; behind the last newline it is one more.
 
         Questions mostly come in order, so newlines are counted on from the last one.
         """
         at, line = self._asked if self._asked[0] <= offset else (0, 1)
         line += self.text.count(b"\n", at, offset)
         self._asked = (offset, line)
-        at_end = offset > 0 and offset == len(self.text) and self.text.endswith(b"\n")
-        return line - 1 if at_end else line
+        return line
 
     def offset_of(self, line: int) -> int | None:
         """The offset of a line's first byte; the line after the last one is the end.

@@ -10,6 +10,7 @@ import pytest
 
 from backport.core.applying import apply_stack
 from backport.core.manifests import Adaptation, Anchor, Drop, Evidence, Reanchor, Replace
+from backport.core.objects import blob_id
 from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
 from backport.core.parsing import parse_diff
 from backport.core.patches import HunkId, Patch
@@ -175,7 +176,9 @@ def test_a_text_change_of_something_else_is_a_conflict(
 
 
 def test_a_file_is_created() -> None:
-    assert applied(diff("pkg/new.py", None, "x = 1\n"), {}) == {"pkg/new.py": regular("x = 1\n")}
+    result = apply(diff("pkg/new.py", None, "x = 1\n"), tree({}))
+    assert result.changes == {"pkg/new.py": regular("x = 1\n")}
+    assert [(hunk.outcome, hunk.line) for hunk in result.hunks] == [(Outcome.EXACT, 1)]
 
 
 def test_an_empty_file_is_created() -> None:
@@ -351,6 +354,24 @@ def test_a_rename_that_was_made_is_already_made() -> None:
     assert detail == "new is there with this content"
 
 
+@pytest.mark.parametrize(
+    ("digits", "detail"),
+    [(7, "new is there with this content"), (6, "the whole stack can be taken off the base again")],
+)
+def test_a_shortened_blob_id_proves_a_content_from_seven_digits_on(
+    digits: int, detail: str
+) -> None:
+    short = "..".join(blob[:digits] for blob in BLOBS.split(".."))
+    assert already(moved("rename", TEN_HUNK, short), {"new": TEN}) == detail
+
+
+def test_a_blob_id_of_sixty_four_digits_is_of_the_other_object_format() -> None:
+    long = "..".join(blob_id(raw(text), "sha256") for text in (HOME, TEN))
+    assert already(moved("rename", TEN_HUNK, long), {"new": TEN}) == (
+        "new is there with this content"
+    )
+
+
 def test_a_rename_to_other_content_is_not_already_made() -> None:
     assert conflict(moved("rename", TEN_HUNK, BLOBS), {"new": HOME})
 
@@ -418,6 +439,11 @@ ROUND = {
         renamed("a", "b") + renamed("b", "a"),
         {"a": "1\n", "b": "1\n", "x": "x\n"},
         {},
+    ),
+    "one moves to the name of one that is deleted": (
+        renamed("a", "b") + diff("b", "2\n", None),
+        {"a": "1\n", "b": "2\n"},
+        {"a": None, "b": regular("1\n")},
     ),
     "a file moves into a folder of its name": (
         renamed("a", "a/b"),
@@ -862,6 +888,19 @@ def test_a_replaced_hunk_has_other_text_here() -> None:
     assert hunk.id == entry_for(change, 0)
 
 
+@pytest.mark.parametrize("target", [HOME, "other\n"], ids=["replaced", "no place"])
+def test_a_replaced_hunk_is_told_at_its_own_line_of_the_patch(target: str) -> None:
+    made = patch("p1", diff("a", "1\n", "2\n"), TEN_DIFF)._replace(source="p1.patch")
+    change = stack(made)
+    files = parse_diff(b"a mail's header\n\n" + TEN_DIFF)
+    result = apply(
+        change,
+        tree({"a": "1\n", "f": target}),
+        Replace(*because(), entry_for(change, 1), "other.patch", files),
+    )
+    assert result.hunks[1].source == f"p1.patch:{made.files[1].hunks[0].at}"
+
+
 @pytest.mark.parametrize(
     ("target", "outcome", "detail"),
     [
@@ -910,3 +949,12 @@ def test_a_text_that_has_both_the_old_lines_and_the_new_ones_does_not_hold_the_s
     new = old.replace("line 10\n", "ten\n")
     result = apply(TEN_DIFF, tree({"f": f"first\n{old}between\n{new}last\n"}))
     assert (outcomes(result), result.outcome) == ([Outcome.AMBIGUOUS], StackOutcome.CONFLICT)
+
+
+def test_where_removed_lines_still_stand_a_stack_in_part_is_not_there() -> None:
+    block = "a\nb\nc\n"
+    change = diff("f", block + "old\n" + block, block + "new\n" + block) + diff("g", HOME, TEN)
+    both = block + "new\n" + block + "old\n" + block
+    result = apply(change, tree({"f": f"first\n{both}last\n", "g": TEN}))
+    assert result.outcome is StackOutcome.CONFLICT
+    assert outcomes(result) == [Outcome.MOVED, Outcome.ALREADY]

@@ -46,6 +46,10 @@ def test_regions_cover_every_side_in_order(a: list[str], b: list[str], c: list[s
     assert [x for r in regions for x in a[slice(*r.base)]] == a
     assert [x for r in regions for x in b[slice(*r.ours)]] == b
     assert [x for r in regions for x in c[slice(*r.theirs)]] == c
+    for side, sides in ((a, "base"), (b, "ours"), (c, "theirs")):
+        ends = [0, *(end for region in regions for end in getattr(region, sides)), len(side)]
+        assert ends == sorted(ends)
+        assert ends[::2] == ends[1::2]
 
 
 MERGES = {
@@ -66,6 +70,7 @@ def test_changes_that_only_touch_can_be_made_both() -> None:
     assert interleaved("abcd", "aXcd", "abYd") == list("aXYd")
     assert interleaved("ab", "aXb", "aYb") is None
     assert interleaved("abc", "aXc", "aYc") is None
+    assert interleaved("ab", "XaYb", "aZb") is None
 
 
 def test_a_group_of_repeated_lines_slides_down_as_in_git() -> None:

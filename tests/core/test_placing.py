@@ -12,7 +12,7 @@ from backport.core.outcomes import Outcome
 from backport.core.parsing import parse_diff
 from backport.core.patches import Hunk
 from backport.core.placing import place
-from backport.core.texts import Placement, Target, splice
+from backport.core.texts import Edit, Placement, Target, splice
 from tests.builders import Text, diff, numbered, raw
 
 HOME = numbered(1, 20)
@@ -96,6 +96,7 @@ def test_only_the_changed_lines_are_replaced() -> None:
 def test_content_goes_into_an_empty_file() -> None:
     found, text = put(hunk("", "new\n"), "")
     assert (says(found), text) == ((Outcome.EXACT, 1, 0), b"new\n")
+    assert found.edit == Edit(0, 0, b"new\n", (0, 0))
 
 
 def test_a_file_loses_all_its_content() -> None:
@@ -149,6 +150,25 @@ def test_a_long_list_of_places_is_cut_in_words() -> None:
     assert found.outcome is Outcome.AMBIGUOUS
     assert found.detail.startswith("fits at lines 4, 5, 6, 7, 8, 9, 10, 11 and 92 more")
     assert len(found.candidates) == 64
+
+
+@pytest.mark.parametrize(
+    ("fits", "places"),
+    [(8, "4, 5, 6, 7, 8, 9, 10, 11"), (9, "4, 5, 6, 7, 8, 9, 10, 11 and 1 more")],
+)
+def test_eight_places_are_named(fits: int, places: str) -> None:
+    found, _ = put(hunk("x\n" * 8, "x\n" * 4 + "y\n" + "x\n" * 4), "x\n" * (fits + 5))
+    assert found.detail == f"fits at lines {places}; name the scope in the manifest"
+
+
+@pytest.mark.parametrize(
+    ("fits", "detail"),
+    [(1000, "fits at lines 4, "), (1001, "its lines stand at more than 1,000 places")],
+)
+def test_a_thousand_places_are_told_apart(fits: int, detail: str) -> None:
+    found, _ = put(hunk("x\n" * 8, "x\n" * 4 + "y\n" + "x\n" * 4), "x\n" * (fits + 5))
+    assert found.outcome is Outcome.AMBIGUOUS
+    assert found.detail.startswith(detail)
 
 
 # ---------------------------------------------------------------- scopes
@@ -227,6 +247,40 @@ def test_an_insertion_belongs_to_the_scope_of_the_line_above_it() -> None:
     assert put(change, home, "m.py")[0].outcome is Outcome.EXACT
 
 
+def test_an_insertion_at_the_very_top_belongs_to_the_first_line() -> None:
+    home = "x = 1\ndef f():\n    pass\n"
+    change = hunk(home, "# new\n" + home, section="<module>")
+    assert put(change, home, "m.py")[0].outcome is Outcome.EXACT
+
+
+def test_an_insertion_right_below_a_header_belongs_to_its_scope() -> None:
+    home = "a = 1\nb = 2\n\ndef f():\n    x = 1\n    y = 2\n"
+    change = hunk(home, home.replace("f():\n", "f():\n    new = 0\n"), section="f")
+    assert put(change, "# top\n" + home, "m.py")[0].outcome is Outcome.MOVED
+
+
+def test_a_line_below_a_scope_is_not_in_it_though_the_text_above_is() -> None:
+    text = "def f():\n    x = 1\n# note\n"
+    found, _ = put(hunk(text, text.replace("# note\n", ""), section="f"), text, "m.py")
+    assert found.detail == "belongs in f; its lines stand only in <module> at 3"
+
+
+def test_a_conflict_names_the_scope_of_the_line_that_would_go() -> None:
+    text = "import os\n" + functions("dense")
+    change = hunk(text, text.replace("def dense", "def new"), section="sparse")
+    assert "stand only in dense at 2" in put(change, text, "m.py")[0].detail
+
+
+def test_a_conflict_names_eight_scopes() -> None:
+    found, _ = put(IN_SPARSE, functions(*(f"f{number}" for number in range(9))), "m.py")
+    assert "stand only in f0, f1, f2, f3, f4, f5, f6, f7 and 1 more at 6, 15, " in found.detail
+
+
+def test_a_scope_without_the_lines_tells_which_one_is_missing() -> None:
+    found, _ = put(IN_SPARSE, functions("sparse", body=BODY.replace("c = 3", "c = 4")), "m.py")
+    assert found.detail.startswith("the target has no line 'c = 3'; closest at line 3")
+
+
 def test_the_right_place_is_found_behind_many_look_alikes() -> None:
     names = [f"f{number}" for number in range(100)]
     found, text = put(IN_SPARSE, functions(*names, "sparse"), "m.py")
@@ -300,6 +354,7 @@ def test_a_result_that_stands_is_not_made_again(change: Hunk) -> None:
     found, text = put(change, result)
     assert (found.outcome, found.offset, text) == (Outcome.ALREADY, 0, result)
     assert found.detail == f"its result stands at line {found.line}"
+    assert found.candidates == ()
 
 
 @ALL
@@ -373,6 +428,53 @@ def test_a_definition_that_was_removed_is_already_removed(after: str, section: s
     assert (found.outcome, found.offset) == (Outcome.ALREADY, 1)
 
 
+ABOVE_THE_RESULT = {
+    "the last line of a scope": (
+        "f",
+        "def f():\n    a = 1\n    b = 2\n\n\nx = 1\n",
+        "    b = 2\n",
+    ),
+    "blank lines above": (
+        "f",
+        "def f():\n    a = 1\n\n\n    b = 2\nx = 1\n",
+        "    b = 2\n",
+    ),
+    "a line of the module above": (
+        "<module>",
+        "def f():\n    x = 1\ny = 1\nz = 1\ndef g():\n    pass\n",
+        "z = 1\n",
+    ),
+    "the first line": ("<module>", "import os\ndef f():\n    pass\n", "import os\n"),
+    "the first line below a blank one": (
+        "<module>",
+        "\nimport os\ndef f():\n    pass\n",
+        "import os\n",
+    ),
+    "the first text, one line above": (
+        "<module>",
+        "x\nimport os\ndef f():\n    pass\n",
+        "import os\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("scope", "before", "gone"), ABOVE_THE_RESULT.values(), ids=ABOVE_THE_RESULT.keys()
+)
+def test_the_text_above_tells_the_scope_of_lines_that_are_gone(
+    scope: str, before: str, gone: str
+) -> None:
+    after = before.replace(gone, "")
+    found, _ = put(hunk(before, after, section=scope), after, "m.py")
+    assert (found.outcome, found.offset) == (Outcome.ALREADY, 0)
+
+
+def test_a_definition_removed_where_no_scope_can_be_told_proves_nothing() -> None:
+    after = "def f():\n\tprint 1\n"
+    found, _ = put(hunk(after + "\n\ndef g():\n\tpass\n", after, section="g"), after, "m.py")
+    assert found.outcome is Outcome.CONFLICT
+
+
 def test_a_function_that_was_removed_elsewhere_is_another_change() -> None:
     def owner(name: str, rest: str) -> str:
         return f"class {name}:\n    x = 1\n    y = 2\n    z = 3\n{rest}"
@@ -416,6 +518,20 @@ def test_a_place_that_overlaps_the_result_is_no_place() -> None:
     change = hunk(block + block, block + "new\n" + block)
     found, _ = put(change, block + "new\n" + block + block)
     assert (found.outcome, found.candidates) == (Outcome.AMBIGUOUS, (4, 8))
+
+
+def test_a_result_right_above_the_place_is_another_one() -> None:
+    found, _ = put(CHANGE, "first\n" + (CHANGE.after + CHANGE.before).decode() + "last\n")
+    assert (found.outcome, found.candidates) == (Outcome.AMBIGUOUS, (5, 12))
+
+
+def test_a_result_that_shares_lines_with_the_place_is_none_elsewhere() -> None:
+    block = "a\nb\nc\n"
+    change = hunk(block + "old\n" + block, block + "new\n" + block)
+    text = "first\n" + block + "new\n" + block
+    found, after = put(change, text + "old\n" + block + "last\n")
+    assert (found.outcome, found.line) == (Outcome.MOVED, 9)
+    assert after == raw(text + "new\n" + block + "last\n")
 
 
 def test_removing_one_of_two_equal_blocks_is_no_look_alike() -> None:
@@ -482,9 +598,11 @@ def test_a_hunk_without_context_has_no_place_of_its_own(change: Hunk) -> None:
     assert text == raw(HOME)
 
 
-def test_a_hunk_without_context_goes_to_its_line_in_the_very_text_of_the_patch() -> None:
-    changed = HOME.replace("line 10\n", "line 10\nnew\n")
-    assert put(hunk(HOME, changed, context=0), HOME, known=True)[1] == raw(changed)
+@pytest.mark.parametrize("line", [10, 20])
+def test_a_hunk_without_context_goes_to_its_line_in_the_very_text_of_the_patch(line: int) -> None:
+    changed = HOME.replace(f"line {line}\n", f"line {line}\nnew\n")
+    found, text = put(hunk(HOME, changed, context=0), HOME, known=True)
+    assert (says(found), text) == ((Outcome.EXACT, line + 1, 0), raw(changed))
 
 
 def test_content_for_an_empty_file_goes_into_no_other() -> None:
@@ -578,10 +696,19 @@ def test_a_conflict_names_the_line_endings_of_a_patch_as_well() -> None:
     assert found.detail == "the target has LF line endings and the patch has CRLF"
 
 
-def test_a_long_missing_line_is_shortened() -> None:
-    home = "x" * 100 + "\n" + HOME
+@pytest.mark.parametrize(("size", "shown"), [(60, "x" * 60), (61, "x" * 57 + "...")])
+def test_a_long_missing_line_is_shortened(size: int, shown: str) -> None:
+    home = "x" * size + "\n" + HOME
     found, _ = put(hunk(home, "new\n" + home), HOME)
-    assert found.detail.startswith(f"the target has no line '{'x' * 57}...'; closest at line 1")
+    assert found.detail.startswith(f"the target has no line '{shown}'; closest at line 1")
+
+
+def test_of_equally_close_texts_the_nearest_is_named_among_the_first_eight() -> None:
+    def closest(first: int, text: str) -> tuple[int, ...]:
+        return put(hunk("x\ny\n", "z\ny\n")._replace(old_start=first), text)[0].candidates
+
+    assert closest(5, "x\n" * 5 + "other\n" * 9 + "y\n") == (5,)
+    assert closest(9, "x\n" * 9) == (8,)
 
 
 def test_a_result_that_stands_right_after_the_place_is_another_one() -> None:

@@ -37,6 +37,7 @@ def test_offsets_and_lines_belong_together() -> None:
     target = Target("f", b"ab\n\ncd")
     assert [target.offset_of(line) for line in range(6)] == [None, 0, 3, 4, 6, None]
     assert [target.line_of(offset) for offset in range(7)] == [1, 1, 1, 2, 3, 3, 3]
+    assert [Target("f", b"a\n").line_of(offset) for offset in range(3)] == [1, 1, 2]
 
 
 def test_an_empty_text_has_one_place() -> None:
