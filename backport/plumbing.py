@@ -128,6 +128,18 @@ def _signal(number: int) -> str:
     )
 
 
+def moment(git_dir: Path | str, date: str) -> str:
+    """A date, in any form that git reads, as it keeps one: seconds since 1970, and the zone.
+
+    Raises EnvironmentProblem with git's own line where it is none.
+    """
+    if re.fullmatch(r"\d{9,10} [-+](?:0\d|1[0-4])[0-5]\d", date, re.ASCII):
+        return date
+    who = {f"GIT_COMMITTER_{key}": "x" for key in ("NAME", "EMAIL")}
+    out = run(git_dir, "var", "GIT_COMMITTER_IDENT", extra={**who, "GIT_COMMITTER_DATE": date})
+    return " ".join(out.decode().split()[-2:])
+
+
 class ObjectReader:
     """One `git cat-file --batch` child that answers for any object name."""
 
