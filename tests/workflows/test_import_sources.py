@@ -389,3 +389,10 @@ def test_what_an_import_did_for_a_machine(work: World, shell: Shell) -> None:
     assert [each["mark"] for each in again["revisions"]] == ["=", "=", ">"]
     assert [(each["verb"], each["holds"]) for each in again["entries"]] == [("drop", True)]
     assert again["written"] == []
+
+
+@pytest.mark.parametrize("source", ["nofile.patch", "no-branch", "./nofile", "v1.0.0.mbox"])
+def test_a_source_that_is_nothing_is_told_as_such(source: str, work: World, shell: Shell) -> None:
+    done = run(work, shell, source)
+    problem = f"backport: error: {source}: there is no such file, branch or range"
+    assert (done.code, done.problems) == (2, [problem])
