@@ -126,6 +126,20 @@ def test_a_mail_signature_is_not_a_line_of_the_hunk() -> None:
     assert file.hunks[0].removed == (b"a\n",)
 
 
+@pytest.mark.parametrize("below", [b"2.39.5\n\n", b"2.39.5", b"\n\n", b""])
+def test_a_signature_whose_space_was_cut_is_not_a_line_of_the_hunk(below: bytes) -> None:
+    file = one(diff("f", "a\n", "b\n") + b"--\n" + below)
+    assert file.hunks[0].removed == (b"a\n",)
+
+
+@pytest.mark.parametrize("below", [b" a\n", b"+b\n", b"words\n", b"@@ -9 +9 @@\n-a\n+b\n"])
+def test_a_removed_line_beyond_the_counts_is_no_signature(below: bytes) -> None:
+    change = diff("f", "a\n", "b\n")
+    line, message = refusal(change + b"--\n" + below)
+    told = "f hunk 1 has more lines than its counts say"
+    assert (line, message) == (change.count(b"\n") + 1, told)
+
+
 def test_a_removed_line_that_looks_like_a_signature_is_a_line() -> None:
     hunk = one(b"--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n-- \n 2.39.5\n-- \n2.39.5\n\n").hunks[0]
     assert hunk.before == b"- \n2.39.5\n"
