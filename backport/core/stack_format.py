@@ -18,6 +18,8 @@ SUFFIX = ".patch"
 # lines that git takes for the end of a message when it is mailed, or for a header
 _CLAUSE = re.compile(r"\s*(?:===?|!=|>=|<=|~=|>|<)\s*v?\d[\w.+*-]*\s*", re.ASCII)
 _BREAKS_MESSAGE = re.compile(r"---|diff -|Index: |From \S|From: ")
+# what git takes for a header where a message begins with it
+_HEADER_OF_BODY = re.compile(r"(?:From|Subject|Date):\s|(?-i:\[PATCH\]\s)", re.IGNORECASE)
 
 
 def read_stack(name: str, folder: str, files: Mapping[str, bytes]) -> tuple[Stack, list[str]]:
@@ -111,7 +113,15 @@ def _message_text(table: Table, key: str) -> str:
     for line in text.split("\n"):
         if _BREAKS_MESSAGE.match(line):
             table.problem(key, f"the line {line!r} would end the message when mailed; reword it")
+    first = text.lstrip().partition("\n")[0]
+    if is_header_of_body(first) and not _BREAKS_MESSAGE.match(first):
+        table.problem(key, f"the line {first!r} would be a header of the mail; reword it")
     return text
+
+
+def is_header_of_body(line: str) -> bool:
+    """True where `git am` takes the first line of a message for a header: it would be lost."""
+    return _HEADER_OF_BODY.match(line + "\n") is not None
 
 
 def _patches(
