@@ -59,7 +59,7 @@ def command(
             goes = into or _asked(told, as_json)
             new = _taken(library, manifest, repository, found, goes, reason, as_json)
             told = told._replace(into=goes, notes=tuple(found.lost), dry_run=dry_run)
-            told = told if dry_run else _write(found, new, told)
+            told = told if dry_run else _write(repository, found, new, told)
     click.echo(refreshed_json(told) if as_json else refreshed_text(told), nl=False)
     return 1 if told.notes else 0
 
@@ -100,7 +100,7 @@ def _taken(
     return new
 
 
-def _write(found: Refresh, library: Library, told: Refreshed) -> Refreshed:
+def _write(checkout: Checkout, found: Refresh, library: Library, told: Refreshed) -> Refreshed:
     from backport.workflows import refresh
     from backport.workflows.memory import remember
 
@@ -110,6 +110,7 @@ def _write(found: Refresh, library: Library, told: Refreshed) -> Refreshed:
     names = [str(path.relative_to(library.root)) for path in paths]
     there = [(library.root / name).exists() for name in names]
     return told._replace(
+        next=refresh.next_command(checkout, library.manifests[told.target], found),
         written=tuple(name for name, exists in zip(names, there, strict=True) if exists),
         deleted=tuple(name for name in before if not (library.root / name).exists()),
     )

@@ -47,7 +47,10 @@ class Amended(NamedTuple):
 
 
 class Refreshed(NamedTuple):
-    """A refresh as it was written; `notes` are the other targets that it does not suit."""
+    """A refresh as it was written; `notes` are the other targets that it does not suit.
+
+    `next` is the command that makes the branch of what was written.
+    """
 
     target: str
     branch: str
@@ -57,6 +60,7 @@ class Refreshed(NamedTuple):
     deleted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     dry_run: bool = False
+    next: str = ""
 
 
 # ---------------------------------------------------------------- import
@@ -154,6 +158,7 @@ def refreshed_text(told: Refreshed) -> str:
     lines += [f"note: {note}" for note in told.notes]
     lines.append(f"applying gives every tree of {told.branch} again")
     lines += ["nothing is written (--dry-run)"] * told.dry_run
+    lines += [f"next: {told.next}"] * bool(told.next)
     return visible("".join(f"{line}\n" for line in lines))
 
 
@@ -170,6 +175,7 @@ def refreshed_json(told: Refreshed) -> str:
     content = {
         **told._asdict(),
         "into": told.into or None,
+        "next": told.next or None,
         "amended": [amended._asdict() for amended in told.amended],
     }
     return json.dumps({"schema": 1, **content}, indent=1) + "\n"

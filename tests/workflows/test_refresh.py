@@ -241,6 +241,31 @@ def test_what_a_refresh_did_for_a_machine(world: World, shell: Shell) -> None:
     assert told["written"]
 
 
+def test_what_to_do_next_is_told_and_does_it(world: World, shell: Shell) -> None:
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    assert "next:" not in refresh(world, shell, "--into", "patch", "--dry-run").out
+    done = refresh(world, shell, "--into", "patch")
+    command = "backport apply --target me/v1.0.0 --lock"
+    assert done.out.endswith(f"\nnext: {command}\n")
+    assert shell(*command.split()[1:], *world.words("")[1:]).code == 0
+    assert json.loads(refresh(world, shell, "--json").out)["next"] is None
+
+
+def test_next_replaces_commits_without_a_stack_line_and_a_branch_that_is_checked_out(
+    world: World, shell: Shell
+) -> None:
+    emitted(world, shell)
+    world.repo.git("checkout", "-q", BRANCH)
+    world.repo.commit("Fix-up\n", {ATTENTION: TURNED})
+    command: str = json.loads(refresh(world, shell, "--into", "patch", "--json").out)["next"]
+    assert command == "backport apply --target me/v1.0.0 --lock --checkout --force"
+    for option in ("--checkout", "--force"):
+        words = [word for word in command.split()[1:] if word != option]
+        assert shell(*words, *world.words("")[1:]).code != 0
+    assert shell(*command.split()[1:], *world.words("")[1:]).code == 0
+
+
 def test_without_a_terminal_it_has_to_be_told(world: World, shell: Shell) -> None:
     emitted(world, shell)
     amend(world, {ATTENTION: TURNED})
