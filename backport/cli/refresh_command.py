@@ -54,7 +54,7 @@ def command(
         repository = choose(repo, [manifest], update)
     with repository:
         found = find(library, manifest, repository, branch or manifest.branch)
-        told = _told(found, manifest)
+        told = _told(found, manifest)._replace(uncommitted=_uncommitted(repository, found))
         if found.amendments:
             goes = into or _asked(told, as_json)
             new = _taken(library, manifest, repository, found, goes, reason, as_json)
@@ -72,6 +72,12 @@ def _told(found: Refresh, manifest: Manifest) -> Refreshed:
         for each in found.amendments
     )
     return Refreshed(manifest.name, found.branch, tuple(amended))
+
+
+def _uncommitted(checkout: Checkout, found: Refresh) -> tuple[str, ...]:
+    from backport.workflows.refresh import uncommitted
+
+    return tuple(uncommitted(checkout, found.branch))
 
 
 def _taken(

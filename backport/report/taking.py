@@ -61,6 +61,7 @@ class Refreshed(NamedTuple):
     notes: tuple[str, ...] = ()
     dry_run: bool = False
     next: str = ""
+    uncommitted: tuple[str, ...] = ()  # files with changes that are in no commit
 
 
 # ---------------------------------------------------------------- import
@@ -149,17 +150,26 @@ def _entry(kept: Kept) -> Iterator[str]:
 def refreshed_text(told: Refreshed) -> str:
     """What was amended, the paths that are written, and what other targets lose by it."""
     if not told.amended:
-        return f"{told.branch} is what applying gives; there is nothing to take back\n"
+        lines = [f"{told.branch} is what applying gives; there is nothing to take back"]
+        return visible("".join(f"{line}\n" for line in (*lines, *_uncommitted(told))))
     lines = [
         *amended_lines(told.amended),
         *told.written,
         *(f"{path} (deleted)" for path in told.deleted),
     ]
     lines += [f"note: {note}" for note in told.notes]
+    lines += _uncommitted(told)
     lines.append(f"applying gives every tree of {told.branch} again")
     lines += ["nothing is written (--dry-run)"] * told.dry_run
     lines += [f"next: {told.next}"] * bool(told.next)
     return visible("".join(f"{line}\n" for line in lines))
+
+
+def _uncommitted(told: Refreshed) -> list[str]:
+    if not told.uncommitted:
+        return []
+    files = ", ".join(told.uncommitted)
+    return [f"note: only commits are taken back, and there are uncommitted changes in {files}"]
 
 
 def amended_lines(stacks: Sequence[Amended]) -> Iterator[str]:

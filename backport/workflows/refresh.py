@@ -100,6 +100,15 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
     return Refresh(branch, tree, sources, tuple(trees), foreign, tuple(amendments))
 
 
+def uncommitted(checkout: Checkout, branch: str) -> list[str]:
+    """The files with uncommitted changes in the work tree that is on the branch, if one is."""
+    held = checkout.checked_out(branch)
+    if held is None or not held.is_dir():
+        return []
+    with Checkout.open(held) as there:
+        return there.dirty()
+
+
 def _be_current(branch: str, stack: Stack, message: str) -> None:
     """Raises BadInput where the branch was made of other patches than the library holds now.
 

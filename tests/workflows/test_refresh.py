@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from backport.library import read
-from tests.repos import BRANCH, ENGINE, FUSED, Done, Shell, World, patches
+from tests.repos import BRANCH, ENGINE, FUSED, Done, Repo, Shell, World, patches
 
 ATTENTION = "engine/attention.py"
 TURNED = FUSED[ATTENTION].replace(b"return q * k", b"return k * q")
@@ -264,6 +264,22 @@ def test_next_replaces_commits_without_a_stack_line_and_a_branch_that_is_checked
         words = [word for word in command.split()[1:] if word != option]
         assert shell(*words, *world.words("")[1:]).code != 0
     assert shell(*command.split()[1:], *world.words("")[1:]).code == 0
+
+
+def test_uncommitted_changes_are_named_and_left_alone(world: World, shell: Shell) -> None:
+    emitted(world, shell)
+    tree = world.repo.path.parent / "tree"
+    world.repo.git("worktree", "add", "-q", str(tree), BRANCH)
+    (tree / ATTENTION).write_bytes(TURNED)
+    done = refresh(world, shell)
+    note = f"only commits are taken back, and there are uncommitted changes in {ATTENTION}"
+    assert (done.code, done.out.splitlines()[1:]) == (0, [f"note: {note}"])
+    Repo(tree).git("commit", "-q", "-a", "--amend", "--no-edit")
+    (tree / "README.md").write_bytes(b"# Mine\n")
+    done = refresh(world, shell, "--into", "patch", "--json")
+    told = json.loads(done.out)
+    assert (done.code, told["uncommitted"]) == (0, ["README.md"])
+    assert "patches/cache/p2.patch" in told["written"]
 
 
 def test_without_a_terminal_it_has_to_be_told(world: World, shell: Shell) -> None:
