@@ -95,7 +95,7 @@ def _taken(
     if into == "patch":
         from backport.workflows.refresh_patches import into_patches, worse_elsewhere
 
-        stacks = into_patches(library, repository, found)
+        stacks = into_patches(library, manifest, repository, found)
         found.lost += worse_elsewhere(library, stacks, manifest, repository)
     else:
         from backport.workflows.refresh_manifest import into_manifest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,13 +58,18 @@ def _ids(stack: str, patch: Patch) -> list[HunkId]:
     return [found for file in patch.files for found in hunk_ids(stack, patch, file)]
 
 
-def _kept(entry: Adaptation, there: list[HunkId]) -> Kept:
-    mine = entry.hunk
-    near = [found for found in there if (found.patch, found.path) == (mine.patch, mine.path)]
-    if any(found.digest == mine.digest for found in near):
+def _kept(entry: Adaptation, there: Sequence[HunkId]) -> Kept:
+    now = hunk_now(entry.hunk, there)
+    if now and now.digest == entry.hunk.digest:
         return Kept(entry, True)
-    now = next((str(found) for found in near if found.ordinal == mine.ordinal), "")
-    return Kept(entry, False, now)
+    return Kept(entry, False, str(now or ""))
+
+
+def hunk_now(hunk: HunkId, there: Sequence[HunkId]) -> HunkId | None:
+    """The same change in a new revision of its patch, else the one that is at its place."""
+    near = [found for found in there if (found.patch, found.path) == (hunk.patch, hunk.path)]
+    same = (found for found in near if found.digest == hunk.digest)
+    return next(same, None) or next((f for f in near if f.ordinal == hunk.ordinal), None)
 
 
 def write_update(root: Path, update: Update) -> tuple[list[Path], str]:

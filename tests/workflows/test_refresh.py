@@ -368,8 +368,30 @@ def test_a_hunk_that_another_manifest_names_is_not_changed_under_it(
     world.library.manifest("cache", name="me/v2.0.0", base="v2.0.0", branch="b2", more=drop)
     emitted(world, shell)
     amend(world, {ATTENTION: TURNED})
+    named = hunk(world)
     told = refused(world, shell, 1, "--into", "patch")
-    assert told.startswith("manifests/me/v2.0.0.toml:5: names cache/p2:engine/attention.py#1@")
+    assert told.startswith(f"manifests/me/v2.0.0.toml:5: names {named}, which would be cache/p2:")
+    new = told.removesuffix(" then").rpartition(" ")[2]
+    world.library.manifest("cache", name="me/v2.0.0", base="v2.0.0", branch="b2")
+    assert refresh(world, shell, "--into", "patch").code == 0
+    assert new == hunk(world) != named
+    more = drop.replace(named, new)
+    world.library.manifest("cache", name="me/v2.0.0", base="v2.0.0", branch="b2", more=more)
+    assert shell("lint", "--root", world.library.root).code == 0
+
+
+def test_a_hunk_that_the_own_manifest_names_goes_into_the_manifest(
+    world: World, shell: Shell
+) -> None:
+    more = f'[[reanchor]]\nhunk = "{hunk(world)}"\nput = "after Attention.backward"\n'
+    more += 'reason = "r"\nwhen = { present = "README.md" }\n'
+    world.library.manifest("cache", more=more)
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    done = refresh(world, shell, "--into", "patch")
+    assert done.code == 1
+    assert done.problems[-1].endswith("--into manifest, so that me/v1.0.0 alone changes")
+    assert refresh(world, shell, "--into", "manifest", "--reason", "r").code == 0
 
 
 def test_a_target_that_would_lose_the_stack_is_told(world: World, shell: Shell) -> None:
