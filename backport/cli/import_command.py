@@ -89,20 +89,21 @@ def _written(
     library: Library, folder: Path, made: Plan, *, update: bool, force: bool, dry_run: bool
 ) -> Imported:
     from backport.report.taking import Imported
-    from backport.workflows.importing import write
+    from backport.workflows.importing import planned, write
     from backport.workflows.updating import compare, write_update
 
     done = Imported(made.stack, notes=made.notes)
-    written: list[Path] = []
+    paths: list[Path] = []
     if update:
         found = compare(library, made.stack)
         done = done._replace(revisions=found.revisions, entries=found.entries)
-        if not dry_run and found.moved:
-            written, by_hand = write_update(folder, found)
+        if found.moved:
+            paths, by_hand = write_update(folder, found, dry_run)
             done = done._replace(by_hand=by_hand)
-    elif not dry_run:
-        written = write(folder, made.stack, force)
-    return done._replace(written=tuple(str(path.relative_to(folder)) for path in written))
+    else:
+        paths = (planned if dry_run else write)(folder, made.stack, force)
+    names = tuple(str(path.relative_to(folder)) for path in paths)
+    return done._replace(would_write=names) if dry_run else done._replace(written=names)
 
 
 def _note(text: str) -> None:

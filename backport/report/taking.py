@@ -26,6 +26,8 @@ class Kept(Protocol):
 class Imported(NamedTuple):
     """An import as it was written: `written` are paths below the library's root.
 
+    `would_write` are those of a dry run.
+
     `revisions` and `entries` tell what moved since (None: the stack is new), `by_hand`
     what the tool would not change itself.
     """
@@ -36,6 +38,7 @@ class Imported(NamedTuple):
     revisions: Sequence[Revision] | None = None
     entries: Sequence[Kept] = ()
     by_hand: str = ""
+    would_write: tuple[str, ...] = ()
 
 
 class Amended(NamedTuple):
@@ -75,7 +78,8 @@ def imported_text(told: Imported) -> str:
     if moved is not None and all(revision.mark == "=" for revision in moved):
         lines.append("nothing moved")
     lines += [line for entry in told.entries for line in _entry(entry)]
-    lines += [*told.written, *[told.by_hand] * bool(told.by_hand)]
+    lines += [*told.written, *(f"would write {path}" for path in told.would_write)]
+    lines += [told.by_hand] * bool(told.by_hand)
     return visible("".join(f"{line}\n" for line in lines))
 
 
@@ -93,6 +97,7 @@ def imported_json(told: Imported) -> str:
         "entries": [_entry_json(entry) for entry in told.entries],
         "notes": list(told.notes),
         "written": list(told.written),
+        "would_write": list(told.would_write),
         "by_hand": told.by_hand or None,
     }
     if told.revisions is not None:

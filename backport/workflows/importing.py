@@ -286,38 +286,49 @@ def write(root: Path, stack: Stack, force: bool) -> list[Path]:
     `.<stack>.old`, which the next run brings back. Raises BadInput where the stack
     exists and `force` is off.
     """
-    refuse_name(stack.name)
     folder = root / "patches" / stack.name
     old, new = (folder.with_name(f".{stack.name}.{word}") for word in ("old", "new"))
     if old.exists() and not folder.exists():
         old.rename(folder)  # a run was killed between the two moves below
+    paths = planned(root, stack, force)
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
+    _fill(new, folder, stack)
+    if folder.exists():
+        folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    return paths
+
+
+def planned(root: Path, stack: Stack, force: bool) -> list[Path]:
+    """What `write` would write; raises what it would raise."""
+    refuse_name(stack.name)
+    folder = root / "patches" / stack.name
     if (folder / "series").exists() and not force:
         raise BadInput(
             f"patches/{stack.name} exists; give --force to write its patches again, "
             "or --update to see what moved"
         )
-    for left in (old, new):
-        shutil.rmtree(left, ignore_errors=True)
-    names = _fill(new, folder, stack)
-    if folder.exists():
-        folder.rename(old)
-    new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-    return [folder / name for name in names]
+    return [folder / name for name in _texts(folder, stack)]
 
 
-def _fill(new: Path, folder: Path, stack: Stack) -> list[str]:
-    """A copy of the stack's folder, if there is one, with these patches; the names written."""
+def _fill(new: Path, folder: Path, stack: Stack) -> None:
+    """A copy of the stack's folder, if there is one, with these patches."""
     if folder.exists():
         shutil.copytree(folder, new, ignore=shutil.ignore_patterns("*.patch", "series"))
     new.mkdir(parents=True, exist_ok=True)
+    for name, text in _texts(new, stack).items():
+        (new / name).write_bytes(text)
+
+
+def _texts(folder: Path, stack: Stack) -> dict[str, bytes]:
+    """The files of a stack by name; a `stack.toml` that the folder has stays as it is."""
     texts = {f"{patch.name}.patch": render_patch(patch) for patch in stack.patches}
-    if not (new / "stack.toml").exists():
+    if not (folder / "stack.toml").exists():
         texts["stack.toml"] = render_stack_toml(stack).encode()
     texts["series"] = "".join(f"{patch.name}\n" for patch in stack.patches).encode()
-    for name, text in texts.items():
-        (new / name).write_bytes(text)
-    return list(texts)
+    return texts
 
 
 def refuse_name(stack: str) -> None:

@@ -12,7 +12,7 @@ from backport.core.revisions import Revision, revisions
 from backport.core.stack_writing import with_commits
 from backport.core.stacks import Stack
 from backport.library import Library
-from backport.workflows.importing import write
+from backport.workflows.importing import planned, write
 
 
 class Kept(NamedTuple):
@@ -72,9 +72,9 @@ def hunk_now(hunk: HunkId, there: Sequence[HunkId]) -> HunkId | None:
     return next(same, None) or next((f for f in near if f.ordinal == hunk.ordinal), None)
 
 
-def write_update(root: Path, update: Update) -> tuple[list[Path], str]:
+def write_update(root: Path, update: Update, dry_run: bool) -> tuple[list[Path], str]:
     """Write the new revision; the paths, and the line to change by hand ("": none)."""
-    written = write(root, update.stack, force=True)
+    written = (planned if dry_run else write)(root, update.stack, force=True)
     toml = root / "patches" / update.stack.name / "stack.toml"
     commits = update.stack.upstream.commits
     if not commits:
@@ -84,6 +84,7 @@ def write_update(root: Path, update: Update) -> tuple[list[Path], str]:
     if new is None:
         return written, "note the new commits in stack.toml: " + ", ".join(commits)
     if new != text:
-        toml.write_text(new, "utf-8")
         written.append(toml)
+    if new != text and not dry_run:
+        toml.write_text(new, "utf-8")
     return written, ""

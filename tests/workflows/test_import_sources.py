@@ -389,3 +389,25 @@ def test_what_an_import_did_for_a_machine(work: World, shell: Shell) -> None:
     assert [each["mark"] for each in again["revisions"]] == ["=", "=", ">"]
     assert [(each["verb"], each["holds"]) for each in again["entries"]] == [("drop", True)]
     assert again["written"] == []
+    assert "patches/mine/third.patch" in again["would_write"]
+
+
+@pytest.mark.parametrize("more", [(), ("--update",)], ids=["new", "update"])
+def test_a_dry_run_tells_what_would_be_written(
+    more: tuple[str, ...], work: World, shell: Shell
+) -> None:
+    if more:
+        assert run(work, shell, "v1.0.0..work").code == 0
+        work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    before = files(work)
+    dry = run(work, shell, "v1.0.0..work", *more, "--dry-run")
+    machine = json.loads(run(work, shell, "v1.0.0..work", *more, "--dry-run", "--json").out)
+    assert (dry.code, files(work)) == (0, before)
+    done = run(work, shell, "v1.0.0..work", *more).out.splitlines()
+    written = [line for line in done if line.startswith("patches/")]
+    told = [line for line in dry.out.splitlines() if line.startswith("would write ")]
+    assert told == [f"would write {path}" for path in written]
+    assert (machine["would_write"], machine["written"]) == (written, [])
+    assert written
+    refused = run(work, shell, "v1.0.0..work", "--dry-run")
+    assert (refused.code, refused.out) == (2, "")
