@@ -63,7 +63,7 @@ def command(
     from backport.report.taking import imported_json, imported_text
     from backport.workflows.importing import Wanted, plan
     from backport.workflows.incoming import Wish
-    from backport.workflows.sourcing import gather, repository_of
+    from backport.workflows.sourcing import gather, known_as, repository_of
 
     folder = find_root(root)
     library, _ = read(folder)
@@ -76,8 +76,9 @@ def command(
     with progress() as told:
         checkout = repository_of(source, repo, home, told)
     with checkout:
+        home = known_as(checkout, home)
         incoming = gather(source, checkout, home, Wish(first_parent, skip_empty))
-        made = plan(library, checkout, incoming, Wanted(stack, home or "", origin, unplaced))
+        made = plan(library, checkout, incoming, Wanted(stack, home, origin, unplaced))
     done = _written(library, folder, made, update=update, force=force, dry_run=dry_run)
     for note in () if as_json else done.notes:
         _note(note)

@@ -356,6 +356,28 @@ def test_an_update_tells_what_moved_and_which_entries_still_hold(work: World, sh
     )
 
 
+def test_the_hunks_of_a_patch_that_went_are_gone(work: World, shell: Shell) -> None:
+    work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    assert run(work, shell, "v1.0.0..work").code == 0
+    work.repo.git("reset", "-q", "--hard", "HEAD~1")
+    told = json.loads(run(work, shell, "v1.0.0..work", "--update", "--json").out)
+    last = told["revisions"][-1]
+    assert (last["mark"], last["old"]) == ("<", "third")
+    assert last["hunks"] == {"kept": 0, "new": 0, "gone": 1}
+
+
+@pytest.mark.parametrize("home", ["v1.0.0", "1.0.0"])
+def test_a_home_is_named_with_or_without_its_v(home: str, work: World, shell: Shell) -> None:
+    assert run(work, shell, "v1.0.0..work", "--home", home).code == 0
+    assert toml(work)["home"] == "v1.0.0"
+
+
+def test_a_tag_that_is_a_bare_version_stays_a_home(work: World, shell: Shell) -> None:
+    work.repo.git("tag", "1.0.0", "v1.0.0")
+    assert run(work, shell, "v1.0.0..work", "--home", "1.0.0").code == 0
+    assert toml(work)["home"] == "1.0.0"
+
+
 def test_an_update_without_news_writes_nothing(work: World, shell: Shell) -> None:
     assert run(work, shell, "v1.0.0..work").code == 0
     before = files(work)
@@ -387,6 +409,7 @@ def test_what_an_import_did_for_a_machine(work: World, shell: Shell) -> None:
     moved = run(work, shell, "v1.0.0..work", "--update", "--dry-run", "--json")
     again = json.loads(moved.out)
     assert [each["mark"] for each in again["revisions"]] == ["=", "=", ">"]
+    assert again["revisions"][2]["hunks"] == {"kept": 0, "new": 1, "gone": 0}
     assert [(each["verb"], each["holds"]) for each in again["entries"]] == [("drop", True)]
     assert again["written"] == []
     assert "patches/mine/third.patch" in again["would_write"]
