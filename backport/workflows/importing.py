@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -177,25 +178,29 @@ def plan(library: Library, checkout: Checkout, incoming: Incoming, wanted: Wante
     try:
         placed = at_home(checkout, checkout.base(home), {}, incoming)
     except Homeless as problem:
-        placed, after = _above_stacks(library, checkout, home, incoming, problem)
+        asked = wanted._replace(home=home)
+        placed, after = _above_stacks(library, checkout, incoming, asked, problem)
     stack = describe(wanted.name, incoming._replace(patches=placed), home, after, wanted.upstream)
     needs = f"fits {home} only on top of {', '.join(after)}: `after` in stack.toml says so"
     return Plan(stack, (*incoming.notes, *[needs] * bool(after)))
 
 
 def _above_stacks(
-    library: Library, checkout: Checkout, home: str, incoming: Incoming, problem: Homeless
+    library: Library, checkout: Checkout, incoming: Incoming, wanted: Wanted, problem: Homeless
 ) -> tuple[tuple[Patch, ...], list[str]]:
     """The patches on top of the stacks that change the same files in a target of that home.
 
+    A stack that is imported again needs neither itself nor what a target lists after it.
     Raises the problem that the bare home had where they do not fit there either.
     """
     touched = _paths(file for patch in incoming.patches for file in patch.files)
-    commit = checkout.base(home)
+    commit = checkout.base(wanted.home)
     for manifest in library.manifests.values():
-        if manifest.base != home:
+        if manifest.base != wanted.home:
             continue
-        evaluation = evaluate(manifest, library.stacks, checkout.tree(commit), preimages(checkout))
+        listed = takewhile(lambda name: name != wanted.name, manifest.stacks)
+        below = manifest._replace(stacks=tuple(listed))
+        evaluation = evaluate(below, library.stacks, checkout.tree(commit), preimages(checkout))
         results = [result for result in evaluation.results if touched & result.changes.keys()]
         paths = {path for result in results for path in result.changes}
         under = {path: entry for path, entry in evaluation.changes.items() if path in paths}
@@ -210,6 +215,11 @@ def _above_stacks(
 def _from_repository(checkout: Checkout, incoming: Incoming, wanted: Wanted) -> Plan:
     _refuse_own_commits(checkout, incoming)
     under = beneath(checkout, incoming.start)
+    if wanted.name in under.stacks:
+        raise BadInput(
+            f"{incoming.source}: stands on {wanted.name} itself, as `apply` made it; take a change "
+            "of it back with `backport refresh`, or start the range below"
+        )
     touched = _paths(file for patch in incoming.patches for file in patch.files)
     after = [name for name, paths in under.stacks.items() if paths & touched]
     home = wanted.home or home_of(checkout, under.base)

@@ -295,6 +295,50 @@ def test_a_mail_that_fits_only_on_top_of_a_stack_says_so(
     assert trees[0] == trees[1]
 
 
+def on_top(world: World, shell: Shell) -> bytes:
+    """A commit on top of what `apply` left, imported and listed as a stack of its own."""
+    assert shell(*world.words("apply")).code == 0
+    world.repo.git("checkout", "-q", "-b", "work", BRANCH)
+    fused = FUSED["engine/attention.py"].replace(b"return q * k", b"return k * q")
+    world.repo.commit("Turn it\n", {"engine/attention.py": fused})
+    assert run(world, shell, f"{BRANCH}..work").code == 0
+    world.library.manifest("cache", "mine")
+    assert shell(*world.words("apply")).code == 0
+    return fused
+
+
+def test_a_stack_that_is_imported_again_does_not_need_itself(world: World, shell: Shell) -> None:
+    more = on_top(world, shell) + b"\n# more\n"
+    world.repo.commit("Turn more\n", {"engine/attention.py": more})
+    again = run(world, shell, f"{BRANCH}..work", "--update")
+    assert "it needs cache, whose" in again.err
+    (world.library.root / "patches/mine/stack.toml").unlink()
+    assert run(world, shell, f"{BRANCH}..work", "--force").code == 0
+    assert toml(world)["after"] == ["cache"]
+    assert shell(*world.words("apply")).code == 0
+
+
+def test_a_mail_that_is_imported_again_does_not_need_itself(
+    world: World, shell: Shell, tmp_path: Path
+) -> None:
+    on_top(world, shell)
+    path = tmp_path / "turn.patch"
+    path.write_bytes(world.repo.raw("format-patch", "-1", "--stdout"))
+    (world.library.root / "patches/mine/stack.toml").unlink()
+    done = run(world, shell, path, "--home", "v1.0.0", "--force")
+    assert done.code == 0
+    assert toml(world)["after"] == ["cache"]
+
+
+def test_a_change_on_top_of_the_stack_itself_is_for_refresh(world: World, shell: Shell) -> None:
+    on_top(world, shell)
+    world.repo.git("checkout", "-q", "-B", "work", BRANCH)
+    world.repo.commit("Fix it\n", {"engine/cache.py": b"class Cache(dict):\n    size = 1\n"})
+    done = run(world, shell, f"{BRANCH}..work", "--force")
+    assert done.code == 2
+    assert "stands on mine itself, as `apply` made it; take a change of it back" in done.err
+
+
 def _note(world: World) -> bytes:
     world.repo.commit("Note\n", {"README.md": b"# Engine\n\nNote.\n"})
     (mail,) = patches(world.repo, "v1.0.0")
