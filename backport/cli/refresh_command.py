@@ -59,6 +59,7 @@ def command(
             goes = into or _asked(told, as_json)
             new = _taken(library, manifest, repository, found, goes, reason, as_json)
             told = told._replace(into=goes, notes=tuple(found.lost), dry_run=dry_run)
+            told = told._replace(made=tuple(found.made))
             told = told if dry_run else _write(repository, found, new, told)
     click.echo(refreshed_json(told) if as_json else refreshed_text(told), nl=False)
     return 1 if told.notes else 0
@@ -100,7 +101,8 @@ def _taken(
     else:
         from backport.workflows.refresh_manifest import into_manifest
 
-        into_manifest(library, manifest, repository, found, reason or _asked_why(as_json))
+        why = reason or _asked_why(as_json)
+        found.made = into_manifest(library, manifest, repository, found, why)
     new = refresh.renewed(library, manifest, found)
     refresh.prove(new, manifest, found)
     return new

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from backport.core.display import counted, visible
+from backport.core.manifest_writing import entry_lines
 from backport.core.manifests import Adaptation
 from backport.core.revisions import Revision
 from backport.core.stacks import Stack
@@ -65,6 +66,7 @@ class Refreshed(NamedTuple):
     dry_run: bool = False
     next: str = ""
     uncommitted: tuple[str, ...] = ()  # files with changes that are in no commit
+    made: tuple[Adaptation, ...] = ()  # entries of the manifest, with evidence to be read
 
 
 # ---------------------------------------------------------------- import
@@ -162,6 +164,9 @@ def refreshed_text(told: Refreshed) -> str:
         *told.written,
         *(f"{path} (deleted)" for path in told.deleted),
     ]
+    for entry in told.made:
+        lines.append(f"made: {type(entry).__name__.lower()} {entry.hunk}, to be read:")
+        lines += [f"  {line}" for line in entry_lines(entry)]
     lines += [f"note: {note}" for note in told.notes]
     lines += _uncommitted(told)
     lines.append(f"applying gives every tree of {told.branch} again")
@@ -192,5 +197,13 @@ def refreshed_json(told: Refreshed) -> str:
         "into": told.into or None,
         "next": told.next or None,
         "amended": [amended._asdict() for amended in told.amended],
+        "made": [
+            {
+                "verb": type(entry).__name__.lower(),
+                "hunk": str(entry.hunk),
+                "lines": entry_lines(entry),
+            }
+            for entry in told.made
+        ],
     }
     return json.dumps({"schema": 1, **content}, indent=1) + "\n"

@@ -17,7 +17,7 @@ from backport.commit_tree import CommitTree
 from backport.core.applying import apply_stack
 from backport.core.evaluating import evaluate
 from backport.core.manifest_format import read_manifest
-from backport.core.manifests import Manifest
+from backport.core.manifests import Adaptation, Manifest
 from backport.core.messages import digest_of_message, stack_of_message
 from backport.core.objects import GitObject
 from backport.core.parsing import parse_diff
@@ -61,6 +61,7 @@ class Refresh:
     amendments: tuple[Amendment, ...] = ()
     files: dict[str, bytes | None] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)  # other targets that it does not suit
+    made: list[Adaptation] = field(default_factory=list)  # entries of the manifest
 
 
 # ---------------------------------------------------------------- what was amended

@@ -282,6 +282,20 @@ def test_uncommitted_changes_are_named_and_left_alone(world: World, shell: Shell
     assert "patches/cache/p2.patch" in told["written"]
 
 
+def test_the_entries_that_it_makes_are_shown_to_be_read(world: World, shell: Shell) -> None:
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    words = ("--into", "manifest", "--reason", "r")
+    told = json.loads(refresh(world, shell, *words, "--dry-run", "--json").out)
+    named = hunk(world)
+    done = refresh(world, shell, *words)
+    assert f"\nmade: replace {named}, to be read:\n  [[replace]]\n" in done.out
+    (made,) = told["made"]
+    assert (made["verb"], made["hunk"]) == ("replace", named)
+    assert "\n".join(made["lines"]) in (world.library.root / MANIFEST).read_text()
+    assert any(line.startswith("when ") for line in made["lines"])
+
+
 def test_without_a_terminal_it_has_to_be_told(world: World, shell: Shell) -> None:
     emitted(world, shell)
     amend(world, {ATTENTION: TURNED})
