@@ -138,7 +138,8 @@ class ObjectReader:
         """End the child; harmless when called twice."""
         for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
             if stream:
-                stream.close()
+                with suppress(BrokenPipeError):  # what a child that has died left unread
+                    stream.close()
         self._child.wait()
 
     def read(self, name: str) -> tuple[str, str, bytes] | None:
