@@ -143,6 +143,7 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
             problems += uncanonical(shown, stacks[folder.name], files)
         if canonical:
             problems += _unreadable_decisions(folder, root)
+    problems += _unknown_needs(stacks)
     manifests = _manifests(root, stacks, problems)
     return Library(root, stacks, manifests), problems
 
@@ -157,6 +158,20 @@ def _unknown_cases(shown: str, stack: Stack) -> list[str]:
         for name in stack.parity
         if name not in cases
     ]
+
+
+def _unknown_needs(stacks: Mapping[str, Stack]) -> list[str]:
+    """What a stack comes after and nobody has, or the stack itself: no order could satisfy that."""
+    problems = []
+    for stack in stacks.values():
+        others = sorted(stacks.keys() - {stack.name})
+        problems += [
+            f"patches/{stack.name}/stack.toml: after: there is no other stack {name!r}; "
+            + nearest(name, others)
+            for name in stack.after
+            if name not in others
+        ]
+    return problems
 
 
 def _unreadable_decisions(folder: Path, root: Path) -> list[str]:

@@ -153,8 +153,8 @@ class ObjectReader:
     def close(self) -> None:
         """End the child; harmless when called twice."""
         for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
-            with suppress(BrokenPipeError):  # what it has not read before it ended is of no use
-                if stream:
+            if stream:
+                with suppress(BrokenPipeError):  # what a child that has died left unread
                     stream.close()
         self._child.wait()
 

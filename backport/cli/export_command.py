@@ -27,6 +27,7 @@ def command(target: str, repo: str | None, root: str | None, output: str | None)
     from backport.library import find_root, load_target
     from backport.report.plain import as_text
     from backport.workflows.apply import export_target
+    from backport.workflows.outputs import write_file
     from backport.workflows.repositories import choose
 
     library, manifest = load_target(find_root(root), target)
@@ -38,7 +39,7 @@ def command(target: str, repo: str | None, root: str | None, output: str | None)
         click.echo(as_text(Report((report,))), nl=False, err=True)
         return Report((report,)).exit_code
     if output:
-        Path(output).write_bytes(mbox)
+        write_file(Path(output), mbox)
     else:
         sys.stdout.buffer.write(mbox)
     return 0

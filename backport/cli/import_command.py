@@ -63,7 +63,7 @@ def command(
     from backport.report.taking import imported_json, imported_text
     from backport.workflows.importing import Wanted, plan
     from backport.workflows.incoming import Wish
-    from backport.workflows.sourcing import gather, repository_of
+    from backport.workflows.sourcing import gather, known_as, repository_of
 
     folder = find_root(root)
     library, _ = read(folder)
@@ -76,8 +76,9 @@ def command(
     with progress() as told:
         checkout = repository_of(source, repo, home, told)
     with checkout:
+        home = known_as(checkout, home)
         incoming = gather(source, checkout, home, Wish(first_parent, skip_empty))
-        made = plan(library, checkout, incoming, Wanted(stack, home or "", origin, unplaced))
+        made = plan(library, checkout, incoming, Wanted(stack, home, origin, unplaced))
     done = _written(library, folder, made, update=update, force=force, dry_run=dry_run)
     for note in () if as_json else done.notes:
         _note(note)
@@ -89,20 +90,21 @@ def _written(
     library: Library, folder: Path, made: Plan, *, update: bool, force: bool, dry_run: bool
 ) -> Imported:
     from backport.report.taking import Imported
-    from backport.workflows.importing import write
+    from backport.workflows.importing import planned, write
     from backport.workflows.updating import compare, write_update
 
     done = Imported(made.stack, notes=made.notes)
-    written: list[Path] = []
+    paths: list[Path] = []
     if update:
         found = compare(library, made.stack)
         done = done._replace(revisions=found.revisions, entries=found.entries)
-        if not dry_run and found.moved:
-            written, by_hand = write_update(folder, found)
+        if found.moved:
+            paths, by_hand = write_update(folder, found, dry_run)
             done = done._replace(by_hand=by_hand)
-    elif not dry_run:
-        written = write(folder, made.stack, force)
-    return done._replace(written=tuple(str(path.relative_to(folder)) for path in written))
+    else:
+        paths = (planned if dry_run else write)(folder, made.stack, force)
+    names = tuple(str(path.relative_to(folder)) for path in paths)
+    return done._replace(would_write=names) if dry_run else done._replace(written=names)
 
 
 def _note(text: str) -> None:

@@ -54,12 +54,13 @@ def command(
         repository = choose(repo, [manifest], update)
     with repository:
         found = find(library, manifest, repository, branch or manifest.branch)
-        told = _told(found, manifest)
+        told = _told(found, manifest)._replace(uncommitted=_uncommitted(repository, found))
         if found.amendments:
             goes = into or _asked(told, as_json)
             new = _taken(library, manifest, repository, found, goes, reason, as_json)
             told = told._replace(into=goes, notes=tuple(found.lost), dry_run=dry_run)
-            told = told if dry_run else _write(found, new, told)
+            told = told._replace(made=tuple(found.made))
+            told = told if dry_run else _write(repository, found, new, told)
     click.echo(refreshed_json(told) if as_json else refreshed_text(told), nl=False)
     return 1 if told.notes else 0
 
@@ -72,6 +73,12 @@ def _told(found: Refresh, manifest: Manifest) -> Refreshed:
         for each in found.amendments
     )
     return Refreshed(manifest.name, found.branch, tuple(amended))
+
+
+def _uncommitted(checkout: Checkout, found: Refresh) -> tuple[str, ...]:
+    from backport.workflows.refresh import uncommitted
+
+    return tuple(uncommitted(checkout, found.branch))
 
 
 def _taken(
@@ -89,18 +96,19 @@ def _taken(
     if into == "patch":
         from backport.workflows.refresh_patches import into_patches, worse_elsewhere
 
-        stacks = into_patches(library, repository, found)
+        stacks = into_patches(library, manifest, repository, found)
         found.lost += worse_elsewhere(library, stacks, manifest, repository)
     else:
         from backport.workflows.refresh_manifest import into_manifest
 
-        into_manifest(library, manifest, repository, found, reason or _asked_why(as_json))
+        why = reason or _asked_why(as_json)
+        found.made = into_manifest(library, manifest, repository, found, why)
     new = refresh.renewed(library, manifest, found)
     refresh.prove(new, manifest, found)
     return new
 
 
-def _write(found: Refresh, library: Library, told: Refreshed) -> Refreshed:
+def _write(checkout: Checkout, found: Refresh, library: Library, told: Refreshed) -> Refreshed:
     from backport.workflows import refresh
     from backport.workflows.memory import remember
 
@@ -110,6 +118,7 @@ def _write(found: Refresh, library: Library, told: Refreshed) -> Refreshed:
     names = [str(path.relative_to(library.root)) for path in paths]
     there = [(library.root / name).exists() for name in names]
     return told._replace(
+        next=refresh.next_command(checkout, library.manifests[told.target], found),
         written=tuple(name for name, exists in zip(names, there, strict=True) if exists),
         deleted=tuple(name for name in before if not (library.root / name).exists()),
     )

@@ -38,14 +38,14 @@ def show_report(report: Report, as_json: bool, quiet: bool, verbose: bool) -> No
         report = Report(tuple(t for t in report.targets if t.verdict is not Verdict.CLEAN))
     if sys.stdout.isatty():
         for target in report.targets:
-            _show_target(target, verbose)
+            _show_target(target, verbose, quiet)
     else:
         from backport.report.plain import as_text
 
-        click.echo(as_text(report, verbose), nl=False)
+        click.echo(as_text(report, verbose, quiet), nl=False)
 
 
-def _show_target(target: TargetReport, verbose: bool) -> None:
+def _show_target(target: TargetReport, verbose: bool, quiet: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -53,10 +53,11 @@ def _show_target(target: TargetReport, verbose: bool) -> None:
 
     console = Console(highlight=False)
     console.print(Text(visible(plain.headline(target)), style=f"bold {_COLOURS[target.verdict]}"))
-    if target.stacks:
+    if target.stacks and not quiet:
         console.print(_stack_table(target))
     hidden = {f"  {s.result.stack}: {plain.stack_line(s)}" for s in target.stacks}
-    for line in plain.target_lines(target, verbose)[1:]:
+    lines = plain.wrong_lines if quiet else plain.target_lines
+    for line in lines(target, verbose)[1:]:
         if line not in hidden:
             console.print(Text(visible(line)), soft_wrap=True)
 

@@ -88,7 +88,8 @@ def _stacks(table: Table, known: Mapping[str, Stack]) -> tuple[str, ...]:
     order = list(listed)
     for place, name in enumerate(order):
         for needed in known[name].after:
-            if needed not in order[:place]:
+            there = needed in known and needed != name  # else the stack's own file has the problem
+            if there and needed not in order[:place]:
                 table.problem("stacks", f"{name} must come after {needed}; list that one before it")
     return tuple(listed)
 
@@ -209,10 +210,13 @@ class _Entries:
             return None
         if text in self.hunks:
             return wanted
+        if wanted.stack not in self.stacks:
+            entry.problem("hunk", f"{text}: its stack is not in `stacks`")
+            return None
         alike = [found for found in map(HunkId.parse, self.hunks) if _same(found, wanted)]
         if len(alike) == 1:
             return alike[0]
-        if wanted.stack in self.stacks and not self.stacks[wanted.stack].whole:
+        if not self.stacks[wanted.stack].whole:
             return None  # its damaged patch is told, and may hold the hunk
         entry.problem("hunk", f"there is no hunk {text}; {self._hint(wanted)}")
         return None

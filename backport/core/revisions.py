@@ -31,11 +31,15 @@ def revisions(old: Sequence[Patch], new: Sequence[Patch]) -> Iterator[Revision]:
     pairs = _pairs(old, new)
     for patch in new:
         was = pairs.get(patch.name)
-        yield _revision(was, patch) if was else Revision(">", "", patch.name)
+        yield (
+            _revision(was, patch)
+            if was
+            else Revision(">", "", patch.name, (0, len(_digests(patch)), 0))
+        )
     kept = {was.name for was in pairs.values()}
     for patch in old:
         if patch.name not in kept:
-            yield Revision("<", patch.name, "")
+            yield Revision("<", patch.name, "", (0, 0, len(_digests(patch))))
 
 
 def _pairs(old: Sequence[Patch], new: Sequence[Patch]) -> dict[str, Patch]:

@@ -20,11 +20,12 @@ MOST = 20  # findings of one check that are told unasked
 _WORDS = {Status.PASSED: "passed", Status.FAILED: "FAILED", Status.NOT_RUN: "not run"}
 
 
-def as_text(report: Report, verbose: bool = False) -> str:
-    """Every target, most important things first."""
+def as_text(report: Report, verbose: bool = False, quiet: bool = False) -> str:
+    """Every target, most important things first; `quiet` leaves all out but what is wrong."""
     lines: list[str] = []
     for target in report.targets:
-        lines += [*target_lines(target, verbose), ""]
+        told = wrong_lines(target, verbose) if quiet else target_lines(target, verbose)
+        lines += [*told, ""]
     return visible("\n".join(lines[:-1])) + "\n" if lines else ""
 
 
@@ -39,6 +40,13 @@ def target_lines(target: TargetReport, verbose: bool = False) -> list[str]:
     if target.did:
         lines.append(f"  branch {target.branch} {target.did} in {target.repository}")
     return lines
+
+
+def wrong_lines(target: TargetReport, verbose: bool = False) -> list[str]:
+    """One target's headline, the checks that failed and the hunks without a place."""
+    failed = [check for check in target.checks if check.status is Status.FAILED]
+    lines = [*check_lines(failed, verbose), *problem_lines(target)]
+    return [headline(target), *(f"  {line}" for line in lines)]
 
 
 def check_lines(checks: Sequence[CheckResult], verbose: bool) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from backport.core.display import counted, visible
+from backport.core.manifest_writing import entry_lines
 from backport.core.manifests import Adaptation
 from backport.core.revisions import Revision
 from backport.core.stacks import Stack
@@ -26,6 +27,8 @@ class Kept(Protocol):
 class Imported(NamedTuple):
     """An import as it was written: `written` are paths below the library's root.
 
+    `would_write` are those of a dry run.
+
     `revisions` and `entries` tell what moved since (None: the stack is new), `by_hand`
     what the tool would not change itself.
     """
@@ -36,6 +39,7 @@ class Imported(NamedTuple):
     revisions: Sequence[Revision] | None = None
     entries: Sequence[Kept] = ()
     by_hand: str = ""
+    would_write: tuple[str, ...] = ()
 
 
 class Amended(NamedTuple):
@@ -47,7 +51,10 @@ class Amended(NamedTuple):
 
 
 class Refreshed(NamedTuple):
-    """A refresh as it was written; `notes` are the other targets that it does not suit."""
+    """A refresh as it was written; `notes` are the other targets that it does not suit.
+
+    `next` is the command that makes the branch of what was written.
+    """
 
     target: str
     branch: str
@@ -57,6 +64,9 @@ class Refreshed(NamedTuple):
     deleted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     dry_run: bool = False
+    next: str = ""
+    uncommitted: tuple[str, ...] = ()  # files with changes that are in no commit
+    made: tuple[Adaptation, ...] = ()  # entries of the manifest, with evidence to be read
 
 
 # ---------------------------------------------------------------- import
@@ -70,7 +80,8 @@ def imported_text(told: Imported) -> str:
     if moved is not None and all(revision.mark == "=" for revision in moved):
         lines.append("nothing moved")
     lines += [line for entry in told.entries for line in _entry(entry)]
-    lines += [*told.written, *[told.by_hand] * bool(told.by_hand)]
+    lines += [*told.written, *(f"would write {path}" for path in told.would_write)]
+    lines += [told.by_hand] * bool(told.by_hand)
     return visible("".join(f"{line}\n" for line in lines))
 
 
@@ -88,6 +99,7 @@ def imported_json(told: Imported) -> str:
         "entries": [_entry_json(entry) for entry in told.entries],
         "notes": list(told.notes),
         "written": list(told.written),
+        "would_write": list(told.would_write),
         "by_hand": told.by_hand or None,
     }
     if told.revisions is not None:
@@ -145,16 +157,29 @@ def _entry(kept: Kept) -> Iterator[str]:
 def refreshed_text(told: Refreshed) -> str:
     """What was amended, the paths that are written, and what other targets lose by it."""
     if not told.amended:
-        return f"{told.branch} is what applying gives; there is nothing to take back\n"
+        lines = [f"{told.branch} is what applying gives; there is nothing to take back"]
+        return visible("".join(f"{line}\n" for line in (*lines, *_uncommitted(told))))
     lines = [
         *amended_lines(told.amended),
         *told.written,
         *(f"{path} (deleted)" for path in told.deleted),
     ]
+    for entry in told.made:
+        lines.append(f"made: {type(entry).__name__.lower()} {entry.hunk}, to be read:")
+        lines += [f"  {line}" for line in entry_lines(entry)]
     lines += [f"note: {note}" for note in told.notes]
+    lines += _uncommitted(told)
     lines.append(f"applying gives every tree of {told.branch} again")
     lines += ["nothing is written (--dry-run)"] * told.dry_run
+    lines += [f"next: {told.next}"] * bool(told.next)
     return visible("".join(f"{line}\n" for line in lines))
+
+
+def _uncommitted(told: Refreshed) -> list[str]:
+    if not told.uncommitted:
+        return []
+    files = ", ".join(told.uncommitted)
+    return [f"note: only commits are taken back, and there are uncommitted changes in {files}"]
 
 
 def amended_lines(stacks: Sequence[Amended]) -> Iterator[str]:
@@ -170,6 +195,15 @@ def refreshed_json(told: Refreshed) -> str:
     content = {
         **told._asdict(),
         "into": told.into or None,
+        "next": told.next or None,
         "amended": [amended._asdict() for amended in told.amended],
+        "made": [
+            {
+                "verb": type(entry).__name__.lower(),
+                "hunk": str(entry.hunk),
+                "lines": entry_lines(entry),
+            }
+            for entry in told.made
+        ],
     }
     return json.dumps({"schema": 1, **content}, indent=1) + "\n"

@@ -138,8 +138,9 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
 def _lock(library: Library, work: _Work, options: Options) -> CheckResult:
     file = (library.root / work.manifest.source).with_suffix(".lock")
     shown = work.manifest.source.removesuffix(".toml") + ".lock"
-    if options.lock:
-        return CheckResult("lock", Status.NOT_RUN, note=f"{shown} is written by this run")
+    if options.lock and options.write:
+        note = f"{shown} is written by this run, where the target is clean"
+        return CheckResult("lock", Status.NOT_RUN, note=note)
     if not file.exists():
         note = f"there is no {shown}; write it with --lock"
         return CheckResult("lock", Status.NOT_RUN, note=note)

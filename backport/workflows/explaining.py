@@ -17,6 +17,7 @@ from backport.core.lookalikes import (
     definition_pattern,
     lookalike,
 )
+from backport.core.merging_results import NO_PREIMAGE
 from backport.core.outcomes import HunkResult, StackResult
 from backport.core.patches import FilePatch, Hunk, HunkId
 from backport.core.paths import decode
@@ -24,6 +25,7 @@ from backport.core.stacks import Stack
 from backport.core.texts import Target
 from backport.core.trees import Tree
 from backport.errors import EnvironmentProblem
+from backport.sources import plain_version
 from backport.workflows.prerequisites import Behind, history_behind
 
 _FOUND = re.compile(rb"[^:]*:([^\0]+)\0(\d+)\0(.*)")
@@ -51,6 +53,7 @@ def explain(checkout: Checkout, commit: str, stack: Stack, result: StackResult) 
     tree = checkout.tree(commit)
     gone = _gone(result.hunks, written, tree)
     definitions = _definitions(checkout, commit, sorted({*gone.values()}))
+    result = _without_home(checkout, stack, result)
     with history_behind(checkout, commit, stack.home) as behind:
         hunks = tuple(
             _told(hunk, written[hunk.id], gone.get(hunk.id, ""), tree, definitions, behind)
@@ -59,6 +62,20 @@ def explain(checkout: Checkout, commit: str, stack: Stack, result: StackResult) 
             for hunk in result.hunks
         )
     return result._replace(hunks=hunks)
+
+
+def _without_home(checkout: Checkout, stack: Stack, result: StackResult) -> StackResult:
+    """The result with the reason why nothing could be merged, where that is the absent home."""
+    if not stack.home or checkout.commit_id(stack.home):
+        return result
+    release = plain_version(stack.home)
+    fetch = f" or `backport fetch {release}`" if release else ""
+    why = f"its home {stack.home} is not in this repository; get it with `git fetch --tags`{fetch}"
+    hunks = (
+        hunk._replace(detail=f"{hunk.detail}: {why}") if NO_PREIMAGE in hunk.detail else hunk
+        for hunk in result.hunks
+    )
+    return result._replace(hunks=tuple(hunks))
 
 
 def _gone(hunks: Sequence[HunkResult], written: Written, tree: Tree) -> dict[HunkId, str]:

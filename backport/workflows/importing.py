@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -177,25 +178,29 @@ def plan(library: Library, checkout: Checkout, incoming: Incoming, wanted: Wante
     try:
         placed = at_home(checkout, checkout.base(home), {}, incoming)
     except Homeless as problem:
-        placed, after = _above_stacks(library, checkout, home, incoming, problem)
+        asked = wanted._replace(home=home)
+        placed, after = _above_stacks(library, checkout, incoming, asked, problem)
     stack = describe(wanted.name, incoming._replace(patches=placed), home, after, wanted.upstream)
     needs = f"fits {home} only on top of {', '.join(after)}: `after` in stack.toml says so"
     return Plan(stack, (*incoming.notes, *[needs] * bool(after)))
 
 
 def _above_stacks(
-    library: Library, checkout: Checkout, home: str, incoming: Incoming, problem: Homeless
+    library: Library, checkout: Checkout, incoming: Incoming, wanted: Wanted, problem: Homeless
 ) -> tuple[tuple[Patch, ...], list[str]]:
     """The patches on top of the stacks that change the same files in a target of that home.
 
+    A stack that is imported again needs neither itself nor what a target lists after it.
     Raises the problem that the bare home had where they do not fit there either.
     """
     touched = _paths(file for patch in incoming.patches for file in patch.files)
-    commit = checkout.base(home)
+    commit = checkout.base(wanted.home)
     for manifest in library.manifests.values():
-        if manifest.base != home:
+        if manifest.base != wanted.home:
             continue
-        evaluation = evaluate(manifest, library.stacks, checkout.tree(commit), preimages(checkout))
+        listed = takewhile(lambda name: name != wanted.name, manifest.stacks)
+        below = manifest._replace(stacks=tuple(listed))
+        evaluation = evaluate(below, library.stacks, checkout.tree(commit), preimages(checkout))
         results = [result for result in evaluation.results if touched & result.changes.keys()]
         paths = {path for result in results for path in result.changes}
         under = {path: entry for path, entry in evaluation.changes.items() if path in paths}
@@ -210,6 +215,11 @@ def _above_stacks(
 def _from_repository(checkout: Checkout, incoming: Incoming, wanted: Wanted) -> Plan:
     _refuse_own_commits(checkout, incoming)
     under = beneath(checkout, incoming.start)
+    if wanted.name in under.stacks:
+        raise BadInput(
+            f"{incoming.source}: stands on {wanted.name} itself, as `apply` made it; take a change "
+            "of it back with `backport refresh`, or start the range below"
+        )
     touched = _paths(file for patch in incoming.patches for file in patch.files)
     after = [name for name, paths in under.stacks.items() if paths & touched]
     home = wanted.home or home_of(checkout, under.base)
@@ -291,38 +301,49 @@ def write(root: Path, stack: Stack, force: bool) -> list[Path]:
     `.<stack>.old`, which the next run brings back. Raises BadInput where the stack
     exists and `force` is off.
     """
-    refuse_name(stack.name)
     folder = root / "patches" / stack.name
     old, new = (folder.with_name(f".{stack.name}.{word}") for word in ("old", "new"))
     if old.exists() and not folder.exists():
         old.rename(folder)  # a run was killed between the two moves below
+    paths = planned(root, stack, force)
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
+    _fill(new, folder, stack)
+    if folder.exists():
+        folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    return paths
+
+
+def planned(root: Path, stack: Stack, force: bool) -> list[Path]:
+    """What `write` would write; raises what it would raise."""
+    refuse_name(stack.name)
+    folder = root / "patches" / stack.name
     if (folder / "series").exists() and not force:
         raise BadInput(
             f"patches/{stack.name} exists; give --force to write its patches again, "
             "or --update to see what moved"
         )
-    for left in (old, new):
-        shutil.rmtree(left, ignore_errors=True)
-    names = _fill(new, folder, stack)
-    if folder.exists():
-        folder.rename(old)
-    new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-    return [folder / name for name in names]
+    return [folder / name for name in _texts(folder, stack)]
 
 
-def _fill(new: Path, folder: Path, stack: Stack) -> list[str]:
-    """A copy of the stack's folder, if there is one, with these patches; the names written."""
+def _fill(new: Path, folder: Path, stack: Stack) -> None:
+    """A copy of the stack's folder, if there is one, with these patches."""
     if folder.exists():
         shutil.copytree(folder, new, ignore=shutil.ignore_patterns("*.patch", "series"))
     new.mkdir(parents=True, exist_ok=True)
+    for name, text in _texts(new, stack).items():
+        (new / name).write_bytes(text)
+
+
+def _texts(folder: Path, stack: Stack) -> dict[str, bytes]:
+    """The files of a stack by name; a `stack.toml` that the folder has stays as it is."""
     texts = {f"{patch.name}.patch": render_patch(patch) for patch in stack.patches}
-    if not (new / "stack.toml").exists():
+    if not (folder / "stack.toml").exists():
         texts["stack.toml"] = render_stack_toml(stack).encode()
     texts["series"] = "".join(f"{patch.name}\n" for patch in stack.patches).encode()
-    for name, text in texts.items():
-        (new / name).write_bytes(text)
-    return list(texts)
+    return texts
 
 
 def refuse_name(stack: str) -> None:

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+from backport.ancestry import fork_point
 from backport.checkout import Checkout, Commit
 from backport.core.canonical import patch_name, with_scopes
 from backport.core.cursors import PatchError
@@ -78,7 +79,7 @@ def of_commits(checkout: Checkout, start: str, end: str, wish: Wish = PLAIN) -> 
         _unlike(_of_commit(checkout, commit) for commit in kept),
         f"{start}..{end}",
         tuple(commit.id for commit in kept),
-        checkout.base(start),
+        fork_point(checkout, start, end) or checkout.base(start),
         tuple(f"commit {commit.id[:12]} changes nothing and is left out" for commit in empty),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -52,7 +53,7 @@ def write_outs(
         if out.path == STDOUT:
             printed.append(text)
         else:
-            _write(Path(out.path), text)
+            write_file(Path(out.path), text.encode())
     return printed
 
 
@@ -96,14 +97,19 @@ def _append(path: str | None, text: str) -> None:
             raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def _write(path: Path, text: str) -> None:
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole, with the folder that it is in; raises EnvironmentProblem where none."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):  # as /dev/stdout is
+            path.write_bytes(data)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, "utf-8")
+        part.write_bytes(data)
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
 
 
@@ -113,7 +119,7 @@ def write_scan(words: Sequence[str], found: Scan) -> None:
         name, _, path = word.partition("=")
         if name not in SCAN_FORMATS or not path:
             raise BadInput(f"--out {word}: write one of {', '.join(SCAN_FORMATS)}, = and a path")
-        _write(Path(path), _scan_text(name, found))
+        write_file(Path(path), _scan_text(name, found).encode())
 
 
 def _scan_text(name: str, found: Scan) -> str:

@@ -52,7 +52,10 @@ def _write(library: Library, target: TargetReport, hunk: HunkResult, found: Prop
         _append(path, "\n".join(["", *_entry(hunk, found, name), ""]))
     except OSError as error:
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
-    return f"{_shown(manifest)}/{name} and an entry in {manifest.source}; read it, give the reason"
+    return (
+        f"{_shown(manifest)}/{name} and an entry in {manifest.source}, whose evidence is made; "
+        "read them, give the reason"
+    )
 
 
 def _shown(manifest: Manifest) -> str:

@@ -17,7 +17,7 @@ from backport.commit_tree import CommitTree
 from backport.core.applying import apply_stack
 from backport.core.evaluating import evaluate
 from backport.core.manifest_format import read_manifest
-from backport.core.manifests import Manifest
+from backport.core.manifests import Adaptation, Manifest
 from backport.core.messages import digest_of_message, stack_of_message
 from backport.core.objects import GitObject
 from backport.core.parsing import parse_diff
@@ -57,9 +57,11 @@ class Refresh:
     base: CommitTree
     sources: Sources
     trees: tuple[str, ...]  # of the branch's stacks, oldest first
+    foreign: bool  # the branch holds commits without a `Stack:` line
     amendments: tuple[Amendment, ...] = ()
     files: dict[str, bytes | None] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)  # other targets that it does not suit
+    made: list[Adaptation] = field(default_factory=list)  # entries of the manifest
 
 
 # ---------------------------------------------------------------- what was amended
@@ -95,7 +97,17 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
             amendments.append(Amendment(stack, under, wanted, changed, tuple(commits[1:])))
         under = wanted
         trees.append(wanted.id)
-    return Refresh(branch, tree, sources, tuple(trees), tuple(amendments))
+    foreign = any(len(commits) > 1 for _, commits in groups)
+    return Refresh(branch, tree, sources, tuple(trees), foreign, tuple(amendments))
+
+
+def uncommitted(checkout: Checkout, branch: str) -> list[str]:
+    """The files with uncommitted changes in the work tree that is on the branch, if one is."""
+    held = checkout.checked_out(branch)
+    if held is None or not held.is_dir():
+        return []
+    with Checkout.open(held) as there:
+        return there.dirty()
 
 
 def _be_current(branch: str, stack: Stack, message: str) -> None:
@@ -257,6 +269,14 @@ def prove(library: Library, manifest: Manifest, found: Refresh) -> None:
             f"applying again would not give the trees of {found.branch}: the change cannot be "
             "written this way; nothing was written"
         )
+
+
+def next_command(checkout: Checkout, manifest: Manifest, found: Refresh) -> str:
+    """What makes the target's branch, and its lock, of what was written."""
+    here = str(checkout.checked_out(manifest.branch)) == checkout.shown
+    held = " --checkout" * here
+    force = " --force" * (found.foreign and found.branch == manifest.branch)
+    return f"backport apply --target {manifest.name} --lock{held}{force}"
 
 
 def write(root: Path, files: Mapping[str, bytes | None]) -> list[Path]:

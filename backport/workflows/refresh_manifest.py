@@ -29,8 +29,8 @@ from backport.workflows.refresh import (
 
 def into_manifest(
     library: Library, manifest: Manifest, checkout: Checkout, found: Refresh, reason: str
-) -> str:
-    """The manifest's new text; the patches that its entries name are among the files of `found`.
+) -> list[Adaptation]:
+    """The entries that are made; they and the patches that they name are in the files of `found`.
 
     Raises CannotSay for what no entry can: a file that is made, moved or deleted.
     """
@@ -53,7 +53,7 @@ def into_manifest(
             found.files[f"{folder}/{entry.patch}"] = render_patch(patch)
     found.files.update(_unused(manifest, entries))
     found.files[manifest.source] = text.encode()
-    return text
+    return entries
 
 
 def _unused(manifest: Manifest, entries: list[Adaptation]) -> dict[str, None]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.applying import apply_stack
 from backport.core.canonical import with_scopes
-from backport.core.manifests import Manifest
+from backport.core.manifests import Adaptation, Manifest
 from backport.core.outcomes import StackOutcome
 from backport.core.patches import Patch
 from backport.core.rendering import render_patch
@@ -28,9 +28,12 @@ from backport.workflows.refresh import (
     last_of,
     states,
 )
+from backport.workflows.updating import hunk_now
 
 
-def into_patches(library: Library, checkout: Checkout, found: Refresh) -> dict[str, Stack]:
+def into_patches(
+    library: Library, manifest: Manifest, checkout: Checkout, found: Refresh
+) -> dict[str, Stack]:
     """The stacks with the amendments in their patches, and the files to write in `found`.
 
     Raises CannotSay where the amended lines are not those of the home, and where an entry
@@ -40,7 +43,6 @@ def into_patches(library: Library, checkout: Checkout, found: Refresh) -> dict[s
     for amendment in found.amendments:
         old = amendment.stack
         new = _amended(library, checkout, amendment)
-        _refuse_dangling(library.manifests.values(), old, new)
         stacks[old.name] = new
         folder = f"patches/{old.name}"
         for patch in old.patches:
@@ -49,6 +51,7 @@ def into_patches(library: Library, checkout: Checkout, found: Refresh) -> dict[s
             found.files[f"{folder}/{patch.name}.patch"] = render_patch(patch)
         if len(new.patches) != len(old.patches):
             found.files[f"{folder}/series"] = _series(library, old, new)
+    _refuse_dangling(manifest, stacks, _dangling(library, stacks))
     return stacks
 
 
@@ -116,15 +119,36 @@ def _rewritten(
     return patch._replace(files=tuple(with_scopes(file, read) for file in files))
 
 
-def _refuse_dangling(manifests: Iterable[Manifest], old: Stack, new: Stack) -> None:
-    ids = {str(found[0]) for found in new.hunks()}
-    for manifest in manifests:
-        for key, entry in manifest.adaptations_of(old.name).items():
-            if key not in ids:
-                raise CannotSay(
-                    f"{entry.source}: names {key}, which this would change into another hunk; "
-                    "use --into manifest, or change the entry first"
-                )
+def _dangling(library: Library, stacks: Mapping[str, Stack]) -> list[Adaptation]:
+    """The entries of all manifests whose hunk is not in the new patches."""
+    ids = {str(found[0]) for stack in stacks.values() for found in stack.hunks()}
+    return [
+        entry
+        for manifest in library.manifests.values()
+        for entry in manifest.adaptations
+        if entry.hunk.stack in stacks and str(entry.hunk) not in ids
+    ]
+
+
+def _refuse_dangling(
+    manifest: Manifest, stacks: Mapping[str, Stack], entries: Sequence[Adaptation]
+) -> None:
+    """Raises CannotSay for entries that would lose their hunk, with the way round it."""
+    if not entries:
+        return
+    there = [found[0] for stack in stacks.values() for found in stack.hunks()]
+    lines = []
+    for entry in entries:
+        now = hunk_now(entry.hunk, there)
+        then = f"which would be {now} then" if now else "which would be gone then"
+        lines.append(f"{entry.source}: names {entry.hunk}, {then}")
+    mend = f"nothing was written: use --into manifest, so that {manifest.name} alone changes"
+    if not any(entry in manifest.adaptations for entry in entries):
+        mend += (
+            "; or take the entry out, with the patch file of a replace, refresh, and put it back "
+            "with the hunk's new id where it is still right"
+        )
+    raise CannotSay("\n".join([*lines, mend]))
 
 
 def worse_elsewhere(

@@ -8,7 +8,7 @@ from pathlib import Path
 from backport.ancestry import fork_point, nearest_tag
 from backport.checkout import Checkout
 from backport.errors import BadInput, EnvironmentProblem
-from backport.sources import Progress
+from backport.sources import Progress, plain_version
 from backport.workflows.incoming import (
     MAX_MAILBOX,
     STANDARD_INPUT,
@@ -33,6 +33,12 @@ def repository_of(source: str, repo: str | None, home: str, progress: Progress) 
             raise BadInput(f"{source}: there is no such file")
         raise BadInput(f"{source!r} is no file; give --repo, the repository that holds it")
     return cached([home], progress) if home else _cache()
+
+
+def known_as(checkout: Checkout, home: str) -> str:
+    """The home as the repository names it: a release may be given without its `v`."""
+    release = plain_version(home)
+    return home if release is None or checkout.commit_id(home) else f"v{release}"
 
 
 def gather(source: str, checkout: Checkout, home: str, wish: Wish) -> Incoming:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from backport.core.revisions import Revision, revisions
 from backport.core.stack_writing import with_commits
 from backport.core.stacks import Stack
 from backport.library import Library
-from backport.workflows.importing import write
+from backport.workflows.importing import planned, write
 
 
 class Kept(NamedTuple):
@@ -58,18 +58,23 @@ def _ids(stack: str, patch: Patch) -> list[HunkId]:
     return [found for file in patch.files for found in hunk_ids(stack, patch, file)]
 
 
-def _kept(entry: Adaptation, there: list[HunkId]) -> Kept:
-    mine = entry.hunk
-    near = [found for found in there if (found.patch, found.path) == (mine.patch, mine.path)]
-    if any(found.digest == mine.digest for found in near):
+def _kept(entry: Adaptation, there: Sequence[HunkId]) -> Kept:
+    now = hunk_now(entry.hunk, there)
+    if now and now.digest == entry.hunk.digest:
         return Kept(entry, True)
-    now = next((str(found) for found in near if found.ordinal == mine.ordinal), "")
-    return Kept(entry, False, now)
+    return Kept(entry, False, str(now or ""))
 
 
-def write_update(root: Path, update: Update) -> tuple[list[Path], str]:
+def hunk_now(hunk: HunkId, there: Sequence[HunkId]) -> HunkId | None:
+    """The same change in a new revision of its patch, else the one that is at its place."""
+    near = [found for found in there if (found.patch, found.path) == (hunk.patch, hunk.path)]
+    same = (found for found in near if found.digest == hunk.digest)
+    return next(same, None) or next((f for f in near if f.ordinal == hunk.ordinal), None)
+
+
+def write_update(root: Path, update: Update, dry_run: bool) -> tuple[list[Path], str]:
     """Write the new revision; the paths, and the line to change by hand ("": none)."""
-    written = write(root, update.stack, force=True)
+    written = (planned if dry_run else write)(root, update.stack, force=True)
     toml = root / "patches" / update.stack.name / "stack.toml"
     commits = update.stack.upstream.commits
     if not commits:
@@ -79,6 +84,7 @@ def write_update(root: Path, update: Update) -> tuple[list[Path], str]:
     if new is None:
         return written, "note the new commits in stack.toml: " + ", ".join(commits)
     if new != text:
-        toml.write_text(new, "utf-8")
         written.append(toml)
+    if new != text and not dry_run:
+        toml.write_text(new, "utf-8")
     return written, ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,10 @@ import pytest
 from backport.audit import CHECKS, audit_tree, explain, names_defined
 from backport.audit.catalogue import RULES
 from backport.audit.subject import Options
-from backport.core.outcomes import Severity, Status
+from backport.core.outcomes import Outcome, Severity, Status
+from backport.report import sarif
+from backport.report.merging import SHARDS
+from backport.report.problems import PARTLY, TROUBLE
 from tests.audit.builders import OWN, files, findings, results, said
 
 BROKEN = "def f():\n    return gone\n"
@@ -116,3 +120,27 @@ def test_every_code_is_documented_as_it_explains_itself() -> None:
     text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
     rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert rows == [f"| `{r.code}` | {r.text} | {r.mend} |" for r in sorted(RULES.values())]
+
+
+def _literal_codes() -> set[str]:
+    """Every code that the sources write out, in a finding or as a danger of a path."""
+    found = set()
+    for path in (Path(__file__).parents[2] / "backport").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                place = {"Finding": 4, "_finding": 1}.get(node.func.id, 99)
+                parts = node.args[place : place + 1]
+            elif path.stem == "hazards" and isinstance(node, ast.Return):
+                parts = node.value.elts[:1] if isinstance(node.value, ast.Tuple) else []
+            else:
+                parts = []
+            found |= {p.value for p in parts if isinstance(p, ast.Constant)}
+    return {code for code in found if isinstance(code, str)}
+
+
+def test_every_code_that_a_run_prints_explains_itself() -> None:
+    literal = _literal_codes()
+    assert {"lock", "stale-evidence", "touched-path", "device-name", "parity"} <= literal
+    outcomes = {str(o) for o in Outcome if o.failed or o is Outcome.ALREADY}
+    printed = literal | outcomes | {PARTLY, TROUBLE, SHARDS} | sarif.RULES.keys()
+    assert printed - RULES.keys() == set()

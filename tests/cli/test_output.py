@@ -187,9 +187,36 @@ def test_quiet_tells_only_problems(world: World, shell: Shell) -> None:
     assert (done.code, done.out, done.err) == (0, "", "")
     world.repo.commit("Turned\n", {"engine/attention.py": b"class Attention:\n    pass\n"})
     world.repo.git("tag", "-f", "v1.0.0")
+    hunk = "cache/p1:engine/attention.py#1@"
+    drop = '[[drop]]\nhunk = "{}"\nreason = "r"\nwhen = {{ present = "README.md" }}\n'
+    (named,) = re.findall(f"{hunk}[0-9a-f]+", shell(*world.words("check", "-v")).out)[:1]
+    world.library.manifest("cache", more=drop.format(named))
+    assert f"dropped {hunk}" in shell(*world.words("check")).out
     done = shell(*world.words("check", "-q"))
+    first, *rest = done.out.splitlines()
     assert done.code == 1
-    assert done.out.startswith("me/v1.0.0: conflict")
+    assert first.startswith("me/v1.0.0: conflict")
+    assert rest[0].startswith("  patches/cache/p2.patch:")
+    assert not [line for line in rest if "dropped" in line or "not run" in line]
+
+
+def test_quiet_tells_a_check_that_failed(world: World, shell: Shell) -> None:
+    more = '[[accept]]\ncode = "x"\npath = "p"\nsymbol = "s"\nreason = "r"\n'
+    world.library.manifest("cache", more=more)
+    lines = shell(*world.words("check", "-q")).out.splitlines()
+    assert lines[0].startswith("me/v1.0.0: failed")
+    assert "[stale-accept]" in "".join(lines)
+    assert not [line for line in lines if "applied" in line or "passed" in line]
+
+
+def test_a_lock_is_told_to_depend_on_the_target(world: World, shell: Shell) -> None:
+    lock = world.library.root / "manifests/me/v1.0.0.lock"
+    world.repo.commit("Turned\n", {"engine/attention.py": b"class Attention:\n    pass\n"})
+    world.repo.git("tag", "-f", "v1.0.0")
+    note = "is written by this run, where the target is clean"
+    assert note in shell(*world.words("apply", "--lock")).out
+    assert not lock.exists()
+    assert note not in shell(*world.words("apply", "--lock", "--dry-run")).out
 
 
 def test_verbose_tells_every_hunk(world: World, shell: Shell) -> None:

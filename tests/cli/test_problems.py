@@ -162,6 +162,18 @@ BAD_INPUT: dict[str, tuple[Break, list[str]]] = {
         ["patches/cache/series: is missing; list the patch names in it, one a line"],
     ),
     "a stack without stack.toml": (remove(STACK), [f"{STACK}: is missing"]),
+    "a stack that needs one that is not there": (
+        edit(STACK, 'kind = "fork"', 'kind = "fork"\nafter = ["cash"]'),
+        [f"{STACK}: after: there is no other stack 'cash'; none is known"],
+    ),
+    "a stack that needs itself": (
+        edit(STACK, 'kind = "fork"', 'kind = "fork"\nafter = ["cache"]'),
+        [f"{STACK}: after: there is no other stack 'cache'; none is known"],
+    ),
+    "a hunk of a stack that is not listed": (
+        add(MANIFEST, entry("drop", hunk="cash/p1:engine/attention.py#1@00000000")),
+        [f"{MANIFEST}:6: drop[1].hunk: cash/p1:engine/attention.py#1@00000000: its stack is not "],
+    ),
     "a damaged patch": (
         edit(PATCH, "         self.scale = scale\n", ""),
         [f"{PATCH}:20: engine/attention.py hunk 1 ends early: "],

@@ -174,14 +174,18 @@ def test_a_hunk_whose_change_is_another_one_is_not_meant() -> None:
         CHANGES.replace("fuse/", "remap/"),
         CHANGES.replace("first", "second"),
         CHANGES.replace("a.py", "b.py"),
-        "other/p1:c#1@" + str(LIBRARY["other"].hunks()[0][0])[-8:],
     ],
-    ids=["another stack", "another patch", "another file", "a stack that is not listed"],
+    ids=["another stack", "another patch", "another file"],
 )
 def test_a_hunk_of_something_else_is_not_meant(hunk: str) -> None:
     ids, told = dropped(hunk)
     assert ids == []
     assert told[0].startswith(f"7: drop[1].hunk: there is no hunk {hunk}; did you mean ")
+
+
+def test_a_hunk_of_a_stack_that_is_not_listed_says_so() -> None:
+    hunk = str(LIBRARY["other"].hunks()[0][0])
+    assert dropped(hunk) == ([], [f"7: drop[1].hunk: {hunk}: its stack is not in `stacks`"])
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,16 @@ def test_git_that_dies_at_its_work(
     is_right(world, shell)
 
 
+def test_a_reader_that_died_before_it_was_asked_is_closed_in_peace(world: World) -> None:
+    reader = ObjectReader(world.repo.path / ".git")
+    reader._child.kill()
+    reader._child.wait()
+    with pytest.raises(EnvironmentProblem, match="git cat-file was ended by SIGKILL"):
+        reader.read("HEAD")
+    reader.close()
+    reader.close()
+
+
 def test_a_lock_that_a_killed_git_left_says_how_to_go_on(world: World, shell: Shell) -> None:
     lock = world.repo.path / f".git/refs/heads/{BRANCH}.lock"
     lock.parent.mkdir()

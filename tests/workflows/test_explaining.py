@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repos import Library, Repo, Shell
+from tests.repos import Library, Repo, Shell, World
 
 BODY = "    start = 0\n    for size in sizes:\n        start += size\n    return start\n"
 BASE = f"def split(sizes):\n{BODY}"
@@ -66,3 +66,21 @@ def test_where_the_symbol_is(
     done = shell(*words[verb], *place)
     assert done.code == 1
     assert expected in done.out
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_a_home_that_is_not_there_is_named_with_its_mend(
+    absent: bool, world: World, tmp_path: Path, shell: Shell
+) -> None:
+    other = Repo.make(tmp_path / "other") if absent else world.repo
+    other.commit("Two\n", {"engine/attention.py": b"class Attention:\n    pass\n"})
+    other.git("tag", "v2.0.0")
+    world.library.manifest("cache", name="me/v2.0.0", base="v2.0.0")
+    place = ["--repo", str(other.path), "--root", str(world.library.root)]
+    out = shell("check", "--target", "v2.0.0", *place).out
+    why = (
+        "nothing could be merged: its home v1.0.0 is not in this repository; "
+        "get it with `git fetch --tags` or `backport fetch 1.0.0`"
+    )
+    assert (why in out) is absent
+    assert "[conflict]" in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -195,19 +196,38 @@ def test_a_target_that_is_not_clean_gives_no_mbox_but_its_report(
     assert not (tmp_path / "mbox").exists()
 
 
-def test_a_file_that_cannot_be_written_is_one_line(
-    world: World, shell: Shell, tmp_path: Path
-) -> None:
-    done = shell(*world.words("export", "-o", str(tmp_path / "no folder/mbox")))
-    assert (done.code, done.out) == (3, "")
-    assert done.problems == [
-        f"backport: error: {tmp_path}/no folder/mbox: No such file or directory"
-    ]
-
-
 def test_a_stack_that_is_there_already_gives_an_empty_mbox(
     world: World, shell: Shell, tmp_path: Path
 ) -> None:
     assert shell(*world.words("apply")).code == 0
     world.repo.git("tag", "-f", "v1.0.0", BRANCH)
     assert exported(world, shell, tmp_path / "mbox").read_bytes() == b""
+
+
+def test_the_folder_of_the_output_is_made(world: World, shell: Shell, tmp_path: Path) -> None:
+    path = exported(world, shell, tmp_path / "new" / "folder" / "mbox")
+    assert path.read_bytes() == exported(world, shell, tmp_path / "mbox").read_bytes() != b""
+
+
+def test_an_output_that_cannot_be_written_is_one_line(
+    world: World, shell: Shell, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file" / "mbox", tmp_path):
+        done = shell(*world.words("export", "-o", str(path)))
+        assert (done.code, done.out) == (3, "")
+        (line,) = done.problems
+        assert line.startswith(f"backport: error: {path}: cannot be written: ")
+
+
+def test_a_link_or_a_pipe_is_written_in_place(world: World, shell: Shell, tmp_path: Path) -> None:
+    mbox = exported(world, shell, tmp_path / "mbox").read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "linked")
+    assert exported(world, shell, link).is_symlink()
+    assert (tmp_path / "linked").read_bytes() == mbox
+    read, write = os.pipe()
+    assert exported(world, shell, Path(f"/dev/fd/{write}"))
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        assert pipe.read() == mbox

@@ -312,6 +312,50 @@ def test_a_mail_that_fits_only_on_top_of_a_stack_says_so(
     assert trees[0] == trees[1]
 
 
+def on_top(world: World, shell: Shell) -> bytes:
+    """A commit on top of what `apply` left, imported and listed as a stack of its own."""
+    assert shell(*world.words("apply")).code == 0
+    world.repo.git("checkout", "-q", "-b", "work", BRANCH)
+    fused = FUSED["engine/attention.py"].replace(b"return q * k", b"return k * q")
+    world.repo.commit("Turn it\n", {"engine/attention.py": fused})
+    assert run(world, shell, f"{BRANCH}..work").code == 0
+    world.library.manifest("cache", "mine")
+    assert shell(*world.words("apply")).code == 0
+    return fused
+
+
+def test_a_stack_that_is_imported_again_does_not_need_itself(world: World, shell: Shell) -> None:
+    more = on_top(world, shell) + b"\n# more\n"
+    world.repo.commit("Turn more\n", {"engine/attention.py": more})
+    again = run(world, shell, f"{BRANCH}..work", "--update")
+    assert "it needs cache, whose" in again.err
+    (world.library.root / "patches/mine/stack.toml").unlink()
+    assert run(world, shell, f"{BRANCH}..work", "--force").code == 0
+    assert toml(world)["after"] == ["cache"]
+    assert shell(*world.words("apply")).code == 0
+
+
+def test_a_mail_that_is_imported_again_does_not_need_itself(
+    world: World, shell: Shell, tmp_path: Path
+) -> None:
+    on_top(world, shell)
+    path = tmp_path / "turn.patch"
+    path.write_bytes(world.repo.raw("format-patch", "-1", "--stdout"))
+    (world.library.root / "patches/mine/stack.toml").unlink()
+    done = run(world, shell, path, "--home", "v1.0.0", "--force")
+    assert done.code == 0
+    assert toml(world)["after"] == ["cache"]
+
+
+def test_a_change_on_top_of_the_stack_itself_is_for_refresh(world: World, shell: Shell) -> None:
+    on_top(world, shell)
+    world.repo.git("checkout", "-q", "-B", "work", BRANCH)
+    world.repo.commit("Fix it\n", {"engine/cache.py": b"class Cache(dict):\n    size = 1\n"})
+    done = run(world, shell, f"{BRANCH}..work", "--force")
+    assert done.code == 2
+    assert "stands on mine itself, as `apply` made it; take a change of it back" in done.err
+
+
 def _note(world: World) -> bytes:
     world.repo.commit("Note\n", {"README.md": b"# Engine\n\nNote.\n"})
     (mail,) = patches(world.repo, "v1.0.0")
@@ -373,6 +417,28 @@ def test_an_update_tells_what_moved_and_which_entries_still_hold(work: World, sh
     )
 
 
+def test_the_hunks_of_a_patch_that_went_are_gone(work: World, shell: Shell) -> None:
+    work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    assert run(work, shell, "v1.0.0..work").code == 0
+    work.repo.git("reset", "-q", "--hard", "HEAD~1")
+    told = json.loads(run(work, shell, "v1.0.0..work", "--update", "--json").out)
+    last = told["revisions"][-1]
+    assert (last["mark"], last["old"]) == ("<", "third")
+    assert last["hunks"] == {"kept": 0, "new": 0, "gone": 1}
+
+
+@pytest.mark.parametrize("home", ["v1.0.0", "1.0.0"])
+def test_a_home_is_named_with_or_without_its_v(home: str, work: World, shell: Shell) -> None:
+    assert run(work, shell, "v1.0.0..work", "--home", home).code == 0
+    assert toml(work)["home"] == "v1.0.0"
+
+
+def test_a_tag_that_is_a_bare_version_stays_a_home(work: World, shell: Shell) -> None:
+    work.repo.git("tag", "1.0.0", "v1.0.0")
+    assert run(work, shell, "v1.0.0..work", "--home", "1.0.0").code == 0
+    assert toml(work)["home"] == "1.0.0"
+
+
 def test_an_update_without_news_writes_nothing(work: World, shell: Shell) -> None:
     assert run(work, shell, "v1.0.0..work").code == 0
     before = files(work)
@@ -404,8 +470,31 @@ def test_what_an_import_did_for_a_machine(work: World, shell: Shell) -> None:
     moved = run(work, shell, "v1.0.0..work", "--update", "--dry-run", "--json")
     again = json.loads(moved.out)
     assert [each["mark"] for each in again["revisions"]] == ["=", "=", ">"]
+    assert again["revisions"][2]["hunks"] == {"kept": 0, "new": 1, "gone": 0}
     assert [(each["verb"], each["holds"]) for each in again["entries"]] == [("drop", True)]
     assert again["written"] == []
+    assert "patches/mine/third.patch" in again["would_write"]
+
+
+@pytest.mark.parametrize("more", [(), ("--update",)], ids=["new", "update"])
+def test_a_dry_run_tells_what_would_be_written(
+    more: tuple[str, ...], work: World, shell: Shell
+) -> None:
+    if more:
+        assert run(work, shell, "v1.0.0..work").code == 0
+        work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    before = files(work)
+    dry = run(work, shell, "v1.0.0..work", *more, "--dry-run")
+    machine = json.loads(run(work, shell, "v1.0.0..work", *more, "--dry-run", "--json").out)
+    assert (dry.code, files(work)) == (0, before)
+    done = run(work, shell, "v1.0.0..work", *more).out.splitlines()
+    written = [line for line in done if line.startswith("patches/")]
+    told = [line for line in dry.out.splitlines() if line.startswith("would write ")]
+    assert told == [f"would write {path}" for path in written]
+    assert (machine["would_write"], machine["written"]) == (written, [])
+    assert written
+    refused = run(work, shell, "v1.0.0..work", "--dry-run")
+    assert (refused.code, refused.out) == (2, "")
 
 
 @pytest.mark.parametrize("source", ["nofile.patch", "no-branch", "./nofile", "v1.0.0.mbox"])

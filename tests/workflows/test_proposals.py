@@ -58,7 +58,7 @@ def test_a_proposal_is_written_and_then_refused_until_it_has_a_reason(
     wanted = line.partition("--accept '")[2].removesuffix("'")
     assert "adjacent" in done.out
     taken = shell(*words(world, "check", "--no-audit", "--accept", wanted))
-    assert "give the reason" in taken.err
+    assert "whose evidence is made; read them, give the reason" in taken.err
     manifest = world.library.root / "manifests/me/v2.0.0.toml"
     (entry,) = tomllib.loads(manifest.read_text())["replace"]
     assert (entry["hunk"], entry["reason"]) == (wanted, "")

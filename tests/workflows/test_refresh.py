@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from backport.library import read
-from tests.repos import BRANCH, ENGINE, FUSED, Done, Shell, World, patches
+from tests.repos import BRANCH, ENGINE, FUSED, Done, Repo, Shell, World, patches
 
 ATTENTION = "engine/attention.py"
 TURNED = FUSED[ATTENTION].replace(b"return q * k", b"return k * q")
@@ -241,6 +241,61 @@ def test_what_a_refresh_did_for_a_machine(world: World, shell: Shell) -> None:
     assert told["written"]
 
 
+def test_what_to_do_next_is_told_and_does_it(world: World, shell: Shell) -> None:
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    assert "next:" not in refresh(world, shell, "--into", "patch", "--dry-run").out
+    done = refresh(world, shell, "--into", "patch")
+    command = "backport apply --target me/v1.0.0 --lock"
+    assert done.out.endswith(f"\nnext: {command}\n")
+    assert shell(*command.split()[1:], *world.words("")[1:]).code == 0
+    assert json.loads(refresh(world, shell, "--json").out)["next"] is None
+
+
+def test_next_replaces_commits_without_a_stack_line_and_a_branch_that_is_checked_out(
+    world: World, shell: Shell
+) -> None:
+    emitted(world, shell)
+    world.repo.git("checkout", "-q", BRANCH)
+    world.repo.commit("Fix-up\n", {ATTENTION: TURNED})
+    command: str = json.loads(refresh(world, shell, "--into", "patch", "--json").out)["next"]
+    assert command == "backport apply --target me/v1.0.0 --lock --checkout --force"
+    for option in ("--checkout", "--force"):
+        words = [word for word in command.split()[1:] if word != option]
+        assert shell(*words, *world.words("")[1:]).code != 0
+    assert shell(*command.split()[1:], *world.words("")[1:]).code == 0
+
+
+def test_uncommitted_changes_are_named_and_left_alone(world: World, shell: Shell) -> None:
+    emitted(world, shell)
+    tree = world.repo.path.parent / "tree"
+    world.repo.git("worktree", "add", "-q", str(tree), BRANCH)
+    (tree / ATTENTION).write_bytes(TURNED)
+    done = refresh(world, shell)
+    note = f"only commits are taken back, and there are uncommitted changes in {ATTENTION}"
+    assert (done.code, done.out.splitlines()[1:]) == (0, [f"note: {note}"])
+    Repo(tree).git("commit", "-q", "-a", "--amend", "--no-edit")
+    (tree / "README.md").write_bytes(b"# Mine\n")
+    done = refresh(world, shell, "--into", "patch", "--json")
+    told = json.loads(done.out)
+    assert (done.code, told["uncommitted"]) == (0, ["README.md"])
+    assert "patches/cache/p2.patch" in told["written"]
+
+
+def test_the_entries_that_it_makes_are_shown_to_be_read(world: World, shell: Shell) -> None:
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    words = ("--into", "manifest", "--reason", "r")
+    told = json.loads(refresh(world, shell, *words, "--dry-run", "--json").out)
+    named = hunk(world)
+    done = refresh(world, shell, *words)
+    assert f"\nmade: replace {named}, to be read:\n  [[replace]]\n" in done.out
+    (made,) = told["made"]
+    assert (made["verb"], made["hunk"]) == ("replace", named)
+    assert "\n".join(made["lines"]) in (world.library.root / MANIFEST).read_text()
+    assert any(line.startswith("when ") for line in made["lines"])
+
+
 def test_without_a_terminal_it_has_to_be_told(world: World, shell: Shell) -> None:
     emitted(world, shell)
     amend(world, {ATTENTION: TURNED})
@@ -327,8 +382,30 @@ def test_a_hunk_that_another_manifest_names_is_not_changed_under_it(
     world.library.manifest("cache", name="me/v2.0.0", base="v2.0.0", branch="b2", more=drop)
     emitted(world, shell)
     amend(world, {ATTENTION: TURNED})
+    named = hunk(world)
     told = refused(world, shell, 1, "--into", "patch")
-    assert told.startswith("manifests/me/v2.0.0.toml:5: names cache/p2:engine/attention.py#1@")
+    assert told.startswith(f"manifests/me/v2.0.0.toml:5: names {named}, which would be cache/p2:")
+    new = told.removesuffix(" then").rpartition(" ")[2]
+    world.library.manifest("cache", name="me/v2.0.0", base="v2.0.0", branch="b2")
+    assert refresh(world, shell, "--into", "patch").code == 0
+    assert new == hunk(world) != named
+    more = drop.replace(named, new)
+    world.library.manifest("cache", name="me/v2.0.0", base="v2.0.0", branch="b2", more=more)
+    assert shell("lint", "--root", world.library.root).code == 0
+
+
+def test_a_hunk_that_the_own_manifest_names_goes_into_the_manifest(
+    world: World, shell: Shell
+) -> None:
+    more = f'[[reanchor]]\nhunk = "{hunk(world)}"\nput = "after Attention.backward"\n'
+    more += 'reason = "r"\nwhen = { present = "README.md" }\n'
+    world.library.manifest("cache", more=more)
+    emitted(world, shell)
+    amend(world, {ATTENTION: TURNED})
+    done = refresh(world, shell, "--into", "patch")
+    assert done.code == 1
+    assert done.problems[-1].endswith("--into manifest, so that me/v1.0.0 alone changes")
+    assert refresh(world, shell, "--into", "manifest", "--reason", "r").code == 0
 
 
 def test_a_target_that_would_lose_the_stack_is_told(world: World, shell: Shell) -> None:
