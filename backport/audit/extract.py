@@ -30,7 +30,8 @@ from backport.audit.served import adds_globals, served_names
 from backport.audit.terms import Term, annotation_term, base_term, instance, value_term
 
 _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
-_FILLED = re.compile(rb"setattr\(\s*(\w+)\s*,\s*(?![\"'\s])")
+_COMPUTED = rb"(?!\s|[\"']\w+[\"']\s*[,)])"  # no whole name in quotes comes next
+_FILLED = re.compile(rb"setattr\(\s*(\w+)\s*,\s*" + _COMPUTED)
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
 _NAMED = re.compile(rb"""\(\s*(?:([\w.\[\]]+)\s*,\s*)?["'](\w+)["']""")
 _LAST_WORD = re.compile(rb"\.?\w+\Z")
@@ -41,8 +42,10 @@ _SETTERS = (b"attr", b"param", b"buffer", b"module", b"register")
 _OBJECTS = frozenset({b"self", b"cls", b"layer", b"module", b"model"})
 _OPEN_CLASS = re.compile(
     rb"(?:self|cls)\.__dict__(?:\.update|\s*=[^=]|\[)|vars\(self\)(?:\.update|\[)"
-    rb"|setattr\(\s*(?:self|cls)\s*,\s*(?![\"'\s])"
-    rb"|self\.(?:register_(?:buffer|parameter|module)|add_module)\(\s*(?![\"'\s])"
+    rb"|setattr\(\s*(?:self|cls)\s*,\s*"
+    + _COMPUTED
+    + rb"|self\.(?:register_(?:buffer|parameter|module)|add_module)\(\s*"
+    + _COMPUTED
 )
 _OPENERS = (b"__dict__", b"vars(self)", b"setattr(", b"register_", b"add_module")
 _OPEN_MODULE = re.compile(
