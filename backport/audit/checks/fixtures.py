@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from backport.audit.functions import Definition, decorator_term, signature
-from backport.audit.paths import is_test
+from backport.audit.paths import is_test, with_conftests
 from backport.audit.records import EITHER, KEYWORD, Record
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.terms import dotted
@@ -145,7 +145,7 @@ def _marks(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
 
 def _hooked(subject: Subject, path: str) -> Iterator[ast.expr]:
     """What the hooks of a test file and of the conftests above it parametrise."""
-    for place in _sources(path):
+    for place in with_conftests(path):
         record = subject.table.record(place)
         if record is None or _HOOK not in record.names:
             continue
@@ -168,20 +168,13 @@ def _generated(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
 
 def _visible(subject: Subject, path: str) -> Iterator[str]:
     """The names that a test file and the conftests above it bind."""
-    for place in _sources(path):
+    for place in with_conftests(path):
         record = subject.table.record(place)
         if record is not None:
             yield from _bound(subject, record, place)
             entry = subject.entry(place)
             named = _NAMED.findall(entry.data) if entry is not None else []
             yield from (name.decode() for name in named)
-
-
-def _sources(path: str) -> list[str]:
-    """A test file and where there may be a conftest above it."""
-    folders = path.split("/")[:-1]
-    above = ["/".join([*folders[:depth], "conftest.py"]) for depth in range(len(folders) + 1)]
-    return list(dict.fromkeys([path, *above]))
 
 
 def _bound(subject: Subject, record: Record, path: str) -> Iterator[str]:
