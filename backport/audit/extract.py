@@ -34,6 +34,7 @@ _COMPUTED = rb"(?!\s|[\"']\w+[\"']\s*[,)])"  # no whole name in quotes comes nex
 _FILLED = re.compile(rb"setattr\(\s*(\w+)\s*,\s*" + _COMPUTED)
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
 _NAMED = re.compile(rb"""\(\s*(?:([\w.\[\]]+)\s*,\s*)?["'](\w+)["']""")
+_PUT = re.compile(rb"(?:\.__dict__|vars\([\w.]+\))\[[\"'](\w+)[\"']\]\s*=[^=]")
 _LAST_WORD = re.compile(rb"\.?\w+\Z")
 _LONGEST_WORD = 80  # bytes that are looked at for the function's name
 _OWN = (b"register_buffer", b"register_parameter", b"register_module", b"add_module")
@@ -287,7 +288,7 @@ def _by_name(source: bytes) -> tuple[set[str], set[str]]:
     What a test replaces must be there already, unless the call says that it need not.
     """
     replaces = b"raising=False" not in source and b"create=True" not in source
-    given: set[str] = set()
+    given = {name.decode() for name in _PUT.findall(source)}
     probed: set[str] = set()
     for match in _NAMED.finditer(source):  # that it starts with a bracket makes it fast
         called = _LAST_WORD.search(source[max(0, match.start() - _LONGEST_WORD) : match.start()])
