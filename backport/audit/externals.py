@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import builtins
 import enum
+import re
 import sys
 import typing
 from functools import cache
@@ -113,4 +114,5 @@ def _enum_attributes(name: str) -> frozenset[str]:
     base = getattr(enum, name, enum.Enum)
     names = {"name", "value", "_name_", "_value_", "_missing_", "_generate_next_value_"}
     extra = {"_member_map_", "_value2member_map_", "_member_names_", "__members__", "_ignore_"}
-    return frozenset(dir(base)) | frozenset(dir(abc.ABCMeta)) | names | extra
+    made = {word for cls in (base, re.RegexFlag) for word in vars(cls) if word.startswith("_")}
+    return frozenset(dir(base)) | frozenset(dir(abc.ABCMeta)) | names | extra | made

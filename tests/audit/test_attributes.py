@@ -341,6 +341,27 @@ OWN = {
             pass
 
 
+        class Bits(enum.IntFlag):
+            ONE = 1
+
+
+        class Frozen:
+            def __init__(self, values):
+                for name in values:
+                    object.__setattr__(self, name, 1)
+
+
+        class Listed:
+            if (walrus := len("ab")) > 1:
+                for name in ("third", "fourth"):
+                    locals()[name] = 1
+
+
+        class Walrus:
+            if (walrus := len("ab")) > 1:
+                pass
+
+
         class Worker(threading.Thread):
             pass
 
@@ -357,11 +378,12 @@ OWN = {
         "N(1)._replace(x=2)", "N(1)._asdict()", "N._fields", "N._make([1])", "N._field_defaults",
         "Colour._member_map_", "Colour._value2member_map_", "Colour.__members__", "Face._abc_impl",
         "Face.register(int)", "Y.mro()", "Y.shared", "Child.shared", "Child.made()",
+        "Bits._flag_mask_", "Bits._boundary_", "Frozen([]).any", "Listed.third", "Walrus.walrus",
         "Filled.first", "Filled().second", "Worker()._target",
     ],
 )  # fmt: skip
 def test_what_python_itself_or_a_metaclass_gives(read: str) -> None:
-    names = "from pkg.meta import Child, Colour, Face, Filled, N, Worker, Y\n\n\n"
+    names = "from pkg.meta import *\n\n\n"
     assert said(BASE | OWN, {"pkg/new.py": f"{names}def f():\n    return {read}\n"}) == []
 
 

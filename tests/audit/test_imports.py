@@ -226,3 +226,9 @@ def test_a_made_up_module_in_the_place_of_one_of_the_tree() -> None:
     put = 'sys.modules["eng.api"] = object()'
     assert said(base, {"test_a.py": text.format(put)}, checks=frozenset({"imports"})) == []
     assert said(base, {"test_a.py": text.format("")}) == ["test_a.py:4 missing-symbol eng.api.gone"]
+
+
+def test_a_name_that_a_condition_binds() -> None:
+    base = {"a.py": "import os\n\nif (found := os.name) and (other := found):\n    pass\n"}
+    text = "from a import found, other\nfrom a import gone\n"
+    assert said(base, {"b.py": text}) == ["b.py:2 missing-symbol a.gone"]
