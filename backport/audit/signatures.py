@@ -72,7 +72,7 @@ class Signatures:
             if "__init__" in cls.cls.members:
                 return self._initializer(cls)
             if self.is_dataclass(cls):
-                return self._fields(value)
+                return self.fields(value)
         return None if chain.open else ()
 
     def _external(self, value: Value, base: str) -> Parameters | None:
@@ -158,8 +158,10 @@ class Signatures:
             for value in found
         )
 
-    def _fields(self, value: Value) -> Parameters | None:
-        """The parameters that a dataclass takes, those of its bases first."""
+    def fields(self, value: Value) -> Parameters:
+        """The parameters that a dataclass or named tuple takes, those of its bases first."""
+        if "typing.NamedTuple" in self.resolver.classes.chain(value).externals:
+            return tuple(_field_parameters(value.record))
         found: dict[str, Parameter] = {}
         for cls in reversed(self.resolver.classes.chain(value).classes):
             if self.is_dataclass(cls):

@@ -27,17 +27,19 @@ def apply_stack(
 
     `adaptations` are the manifest's entries by hunk id. A stack whose hunks all
     stand already is `already`; one that stands only in part is a conflict, which
-    a person settles by recording what is left out. Hunks without a place are merged
-    where `preimages` are given and the rules stand for it.
+    a person settles by recording what is left out. Where `preimages` are given, a hunk
+    that may have found a look-alike of its place has none, and hunks without a place
+    are merged where the rules stand for it.
     """
-    result = _applied(stack, adaptations, tree, None)
-    if preimages is None or not any(hunk.outcome.failed for hunk in result.hunks):
+    known = preimages(stack) if preimages else None
+    result = _applied(stack, adaptations, tree, known, merges=False)
+    if known is None or not any(hunk.outcome.failed for hunk in result.hunks):
         return result
-    return _applied(stack, adaptations, tree, preimages(stack))
+    return _applied(stack, adaptations, tree, known, merges=True)
 
 
 def _applied(
-    stack: Stack, adaptations: Adaptations, tree: Tree, preimages: Preimages | None
+    stack: Stack, adaptations: Adaptations, tree: Tree, preimages: Preimages | None, *, merges: bool
 ) -> StackResult:
     overlay = Overlay(tree)
     hunks: list[HunkResult] = []
@@ -46,12 +48,13 @@ def _applied(
     repeated: list[HunkId] = []
     for patch in stack.patches:
         for step in _steps(stack.name, patch, adaptations, overlay, preimages):
-            results = apply_file(step)
+            results = apply_file(step._replace(merges=merges))
             repeated += _repeated(step.file, results, made)
             hunks += _told(results, failed)
     hunks = [_as_repeated(result) if result.id in repeated else result for result in hunks]
     outcome = _stack_outcome([result for result in hunks if result.id not in repeated])
-    if outcome is StackOutcome.CONFLICT and not adaptations and _may_be_there(hunks, stack, tree):
+    split = outcome is StackOutcome.CONFLICT and not adaptations and not merges
+    if split and _may_be_there(hunks, stack, tree):
         hunks = [_as_already(result) for result in hunks]
         outcome = StackOutcome.ALREADY
     changes = overlay.changes if outcome is StackOutcome.APPLIED else {}
@@ -138,13 +141,15 @@ def _may_be_there(hunks: list[HunkResult], stack: Stack, tree: Tree) -> bool:
     """True where the whole stack stands already, though not every hunk alone can tell.
 
     Where lines that a hunk removes still stand, its result may stand elsewhere by
-    chance, and the stack is not there.
+    chance, and the stack is not there. No more is it where a hunk was only found at a
+    look-alike of its place.
     """
     undone = any(
         (hunk.outcome.placed or hunk.outcome is Outcome.AMBIGUOUS) and not hunk.inserts
         for hunk in hunks
     )
-    return not undone and _contained(stack, tree)
+    unsure = any(hunk.outcome is Outcome.AMBIGUOUS and len(hunk.candidates) == 1 for hunk in hunks)
+    return not undone and not unsure and _contained(stack, tree)
 
 
 def _contained(stack: Stack, tree: Tree) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.anchoring import place_at
@@ -35,6 +36,7 @@ class Step(NamedTuple):
     before: Tree  # as the whole patch found it: what git's renames and copies start from
     leaving: frozenset[str]  # what the patch takes away, in whatever order its files come
     written: set[str]  # what its files before this one have put in place
+    merges: bool = False  # whether hunks without a place are merged
 
     def adaptation(self, index: int) -> Adaptation | None:
         """What the manifest says of the hunk at `index`."""
@@ -258,11 +260,12 @@ def _place_hunks(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResul
     """The text with every hunk in its place, or None where one has none."""
     target = Target(step.file.old_path or "", entry.data)
     known = _same_blob(step.file.old_blob, entry.data)
+    base = _Preimage(None if known else step)
     results: list[HunkResult] = []
     edits: list[Edit] = []
     alike = Counter((hunk.lines, hunk.scope) for hunk in step.file.hunks)
     for index, hunk in enumerate(step.file.hunks):
-        found = _place_one(step, index, target, known, alike[hunk.lines, hunk.scope])
+        found = _place_one(step, index, target, known, alike[hunk.lines, hunk.scope], base)
         results += found[0]
         edits += found[1]
     if any(result.outcome.failed for result in results):
@@ -275,12 +278,39 @@ def _place_hunks(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResul
         ]
 
 
+class _Preimage:
+    """The text that the file's patch was made on, looked up once and only when asked for."""
+
+    def __init__(self, step: Step | None) -> None:
+        self._step = step
+
+    @cached_property
+    def text(self) -> bytes | None:
+        step = self._step
+        if step is None or step.preimages is None:
+            return None
+        return step.preimages.find(step.patch, step.file)
+
+
+def _sure(hunk: Hunk, target: Target, found: Placement, base: _Preimage, merges: bool) -> Placement:
+    """The placement, or none where it may be at a look-alike of the hunk's place."""
+    if found.outcome.failed or base.text is None:
+        return found
+    from backport.core.twins import doubt
+
+    doubted = doubt(hunk, found.edit, base.text, target.text)
+    if doubted is None:
+        return found
+    outcome = Outcome.CONFLICT if doubted.merges and merges else Outcome.AMBIGUOUS
+    return Placement(outcome, detail=doubted.why, candidates=(found.line,))
+
+
 def _merge_rest(
     step: Step, target: Target, results: list[HunkResult], edits: list[Edit]
 ) -> tuple[bytes | None, list[HunkResult]]:
     """Hunks without a place merged with the text they were made on, where that is asked for."""
     mine = (i for i, result in enumerate(results) if result.outcome.failed)
-    if step.preimages is None or any(step.adaptation(index) for index in mine):
+    if step.preimages is None or not step.merges or any(map(step.adaptation, mine)):
         return None, results
     from backport.core.merging_results import merged_file
 
@@ -293,7 +323,7 @@ def _merge_rest(
 
 
 def _place_one(
-    step: Step, index: int, target: Target, known: bool, alike: int
+    step: Step, index: int, target: Target, known: bool, alike: int, base: _Preimage
 ) -> tuple[list[HunkResult], list[Edit]]:
     hunk = step.file.hunks[index]
     entry = step.adaptation(index)
@@ -304,7 +334,7 @@ def _place_one(
     if isinstance(entry, Reanchor):
         placement = place_at(hunk, target, entry.put)
     else:
-        placement = place(hunk, target, known, alike=alike)
+        placement = _sure(hunk, target, place(hunk, target, known, alike=alike), base, step.merges)
     edits = [placement.edit] if placement.edit else []
     return [step.result(index, placement, hunk)], edits
 

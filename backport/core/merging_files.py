@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from backport.core.display import counted
 from backport.core.merging import clean, merge
 from backport.core.merging_confidence import Confidence, confidence
 from backport.core.merging_imports import merge_imports
 from backport.core.merging_steps import Later, Rule, Step
 from backport.core.merging_symbols import Piece, SymbolMerge
+from backport.core.outlines import definitions
 from backport.core.texts import split_keeping_ends
 from backport.core.units import units
 from backport.core.vocabulary import Vocabulary, vocabulary, words
@@ -56,7 +58,8 @@ def merge_file(path: str, base: bytes, ours: bytes, theirs: bytes) -> Merged:
         known = Vocabulary()
         return Merged(b"".join(found), plain, known, True, confidence(plain, known))
     lines, steps = _merged(path, *sides)
-    return _judged(path, b"".join(lines), ours, steps, vocabulary(*sides))
+    unpaired = _unpaired(base, ours) if path.endswith(PYTHON) else ""
+    return _judged(path, b"".join(lines), ours, steps, vocabulary(*sides), unpaired)
 
 
 def _merged(
@@ -91,13 +94,31 @@ _STANDS = frozenset({Rule.SYMBOL, Rule.ADJACENT, Rule.NEIGHBOUR})
 
 
 def _judged(
-    path: str, text: bytes, ours: bytes, steps: tuple[Step, ...], known: Vocabulary
+    path: str,
+    text: bytes,
+    ours: bytes,
+    steps: tuple[Step, ...],
+    known: Vocabulary,
+    unpaired: str,
 ) -> Merged:
     if path.endswith(PYTHON) and not _parses(text) and _parses(ours):
         why = "the result is not Python that parses"
         return Merged(None, steps, known, False, Confidence(0, 0), why)
-    why = _doubt(steps, known) if path.endswith(PYTHON) else NOT_PYTHON
+    why = (unpaired or _doubt(steps, known)) if path.endswith(PYTHON) else NOT_PYTHON
     return Merged(text, steps, known, not why, confidence(steps, known), why)
+
+
+def _unpaired(base: bytes, ours: bytes) -> str:
+    """A name that stands several times on one side and another number of times on the other:
+    which of them is which cannot be told."""
+    counts = definitions(base), definitions(ours)
+    for name in sorted(counts[0].keys() & counts[1].keys()):
+        old, new = (count[name] for count in counts)
+        if old != new and max(old, new) > 1:
+            shown = b".".join(name).decode("utf-8", "replace")
+            here, there = counted(new, "time"), counted(old, "time")
+            return f"{shown} is defined {here} here, and {there} where the patch was made"
+    return ""
 
 
 def _doubt(steps: tuple[Step, ...], known: Vocabulary) -> str:

@@ -29,6 +29,7 @@ class Preimages:
         self._stack = stack
         self._blob = blob
         self._home = home
+        self._states: list[Tree] = []
 
     def find(self, patch: Patch, file: FilePatch) -> bytes | None:
         """The text, or None where neither source has it."""
@@ -51,12 +52,14 @@ class Preimages:
         """The home release with the stack's earlier patches on it."""
         from backport.core.applying import apply_stack
 
-        earlier = self._stack.patches[: self._stack.patches.index(patch)]
-        if not earlier:
-            return home
-        return Overlay(
-            home, dict(apply_stack(self._stack._replace(patches=earlier), {}, home).changes)
-        )
+        states = self._states or [home]
+        for done in self._stack.patches[len(states) - 1 : self._stack.patches.index(patch)]:
+            under = states[-1]
+            made = apply_stack(self._stack._replace(patches=(done,)), {}, under).changes
+            kept = under.changes if isinstance(under, Overlay) else {}
+            states.append(Overlay(home, {**kept, **made}))
+        self._states = states
+        return states[self._stack.patches.index(patch)]
 
 
 def _whole(blob: str) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def preimages(checkout: Checkout) -> Sources:
     """Each stack's pre-images: objects of the repository, or its home release if that is there.
 
-    Nothing is loaded or read while every hunk has a place.
+    Nothing is read while every file is the very text that its patch was made on.
     """
 
     def blob(name: str) -> bytes | None:

@@ -218,6 +218,16 @@ KEYS = {
         '"756fe"',
         ["patches/s/stack.toml:18: upstream.commits: '756fe' is not a commit id"],
     ),
+    "a requirement that is no range": (
+        '">=0.1.19"',
+        '">=0.1.19,>>2"',
+        [
+            (
+                "patches/s/stack.toml:21: requires.aiter: '>=0.1.19,>>2' is no range of versions, "
+                "such as '>=0.1.19,<0.2'"
+            )
+        ],
+    ),
     "a requirement that is no text": (
         '">=0.1.19"',
         "19",

@@ -189,6 +189,11 @@ def _change_manifest(world: World) -> None:
     path.write_text(path.read_text("utf-8") + "# a word\n", "utf-8")
 
 
+def _change_requirement(world: World) -> None:
+    path = world.root / "patches/gate-fix/stack.toml"
+    path.write_text(path.read_text("utf-8") + '[requires]\naiter = ">=9.9"\n', "utf-8")
+
+
 def _write_lock(world: World) -> None:
     (world.root / "manifests/team/v1.0.0.lock").write_text("{}", "ascii")
 
@@ -199,7 +204,9 @@ def _move_base(world: World) -> None:
     world.git("tag", "-f", "v1.0.0")
 
 
-@pytest.mark.parametrize("change", [_change_patch, _change_manifest, _write_lock, _move_base])
+@pytest.mark.parametrize(
+    "change", [_change_patch, _change_manifest, _change_requirement, _write_lock, _move_base]
+)
 def test_what_changes_the_answer_is_worked_out_again(
     world: World, cache: ResultCache, counted: list[str], change: object
 ) -> None:

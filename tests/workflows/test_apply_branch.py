@@ -116,6 +116,41 @@ def test_a_branch_with_foreign_commits_is_refused_and_the_newest_is_named(
     assert "--force" in line
 
 
+LATER = {"GIT_COMMITTER_DATE": "1800000000 +0000"}
+
+
+def amended(world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
+    """The branch's commit amended by a person, some time after `apply` made it."""
+    applied(world, shell)
+    world.repo.git("checkout", "-q", BRANCH)
+    if words:
+        world.repo.write({"README.md": b"# Amended\n"})
+    with monkeypatch.context() as patched:
+        for key, value in LATER.items():
+            patched.setenv(key, value)
+        world.repo.git("commit", "-qa", "--amend", "--no-edit")
+    world.repo.git("checkout", "-q", "main")
+
+
+def test_an_amended_commit_is_not_replaced_unasked(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    amended(world, shell, monkeypatch, "README.md")
+    tip = world.repo.git("rev-parse", BRANCH)
+    line = refused(world, shell, 2)
+    assert f"{tip[:12]} on branch {BRANCH} was changed after `apply` made it" in line
+    assert "backport refresh --target me/v1.0.0" in line
+    assert world.repo.git("rev-parse", BRANCH) == tip
+    assert shell(*world.words("apply"), "--force").code == 0
+
+
+def test_an_amended_commit_of_the_same_tree_is_replaced(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    amended(world, shell, monkeypatch)
+    assert shell(*world.words("apply")).code == 0
+
+
 def test_a_foreign_commit_below_one_of_ours_is_found(world: World, shell: Shell) -> None:
     world.repo.commit("By hand\n", {"README.md": b"# By hand\n"})
     world.repo.commit("Ours\n\nStack: cache@000000000000\n", {"x": b"x\n"})

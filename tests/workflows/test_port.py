@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -76,6 +77,60 @@ def test_nothing_is_overwritten_without_saying_so(world: World, shell: Shell) ->
     assert written(world).startswith("# mine\n")
     assert port(world, shell, "--force").out.endswith(f"{NEXT} is replaced\n")
     assert "mine" not in written(world)
+
+
+def test_a_part_does_not_take_the_place_of_a_whole(world: World, shell: Shell) -> None:
+    release(world, {"README.md": b"# Engine 1.1\n"})
+    other = world.library.root / "patches/other"
+    shutil.copytree(world.library.root / "patches/cache", other)
+    assert port(world, shell).code == 0
+    path = world.library.root / NEXT
+    path.write_text(path.read_text().replace('"cache",', '"other",\n  "cache",'))
+    before = written(world)
+    done = port(world, shell, "--stack", "cache", "--force")
+    assert (done.code, written(world)) == (2, before)
+    assert f"{NEXT} lists other too" in done.err
+
+
+def test_a_stack_that_stands_on_another_names_it(world: World, shell: Shell) -> None:
+    release(world, {"README.md": b"# Engine 1.1\n"})
+    under = world.library.root / "patches/under"
+    shutil.copytree(world.library.root / "patches/cache", under)
+    toml = world.library.root / "patches/cache/stack.toml"
+    toml.write_text('after = ["under"]\n' + toml.read_text())
+    manifest = world.library.root / "manifests/me/v1.0.0.toml"
+    manifest.write_text(manifest.read_text().replace('["cache"]', '["under", "cache"]'))
+    done = port(world, shell, "--stack", "cache")
+    assert done.code == 2
+    assert "cache stands on under; add --stack under" in done.err
+
+
+def test_a_draft_spoils_its_own_target_only(world: World, shell: Shell) -> None:
+    draft = world.library.root / NEXT
+    draft.write_text('schema = 1\nbase = "v1.1.0"\nbranch = "x"\nstacks = ["cache", "gone"]\n')
+    assert shell(*world.words("check"), "--no-audit").code == 0
+    place = ("--repo", str(world.repo.path), "--root", str(world.library.root))
+    done = shell("check", "--target", "me/v1.1.0", *place)
+    assert done.code == 2
+    assert "there is no stack" in done.err
+    assert shell("check", "--all", *place).code == 2
+    assert shell("lint", "--root", str(world.library.root)).code == 2
+
+
+def test_a_parity_case_that_nobody_has_is_bad_input(world: World, shell: Shell) -> None:
+    toml = world.library.root / "patches/cache/stack.toml"
+    toml.write_text('parity = ["router_gem"]\n' + toml.read_text())
+    done = shell("lint", "--root", str(world.library.root))
+    assert done.code == 2
+    assert "there is no case 'router_gem'; did you mean 'router_gemm'?" in done.err
+
+
+def test_the_case_of_a_file_has_its_name() -> None:
+    pytest.importorskip("torch")
+    from backport import library
+    from backport.parity import cases
+
+    assert sorted(cases.CASES) == sorted(path.stem for path in library.CASES.glob("[a-z]*.py"))
 
 
 def test_what_a_person_must_decide_stands_in_the_manifest_as_comments(

@@ -29,7 +29,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     family = dict.fromkeys(
         each
         for path in sorted(subject.touched)
-        for cls in _classes(subject.table, path)
+        for cls in classes_at(subject.table, path)
         for each in (cls, *classes.descendants(cls))
     )
     for cls in family:
@@ -48,7 +48,8 @@ def needs(subject: Subject) -> str:
 CHECK = Check(check, (LEFT,), per_file=False, needs=needs)
 
 
-def _classes(table: Table, path: str) -> Iterator[Value]:
+def classes_at(table: Table, path: str) -> Iterator[Value]:
+    """The classes of a file, those of tests left out."""
     record = table.record(path) if not is_test(path) else None
     for name, cls in class_records(record.names) if record is not None else ():
         yield Value(Sort.CLASS, path, name, cls.line, cls=cls)

@@ -52,7 +52,12 @@ _KINDS: tuple[Kind, ...] = (
     *(objects.self_attribute, objects.assignment_dropped, objects.child_attribute),
     *(objects.child_call_keyword, objects.method_renamed, objects.parameter_attribute),
     *(objects.callee_renamed, objects.field_renamed, objects.override_parameter),
-    *(objects.abstract_method, calls.function_keyword, calls.function_argument),
+    *(
+        objects.abstract_method,
+        objects.field_default,
+        calls.function_keyword,
+        calls.function_argument,
+    ),
     *(calls.constructor_keyword, calls.function_excess, calls.super_init_keyword),
     *(calls.launch_argument, calls.launch_keyword, calls.launch_keyword_dropped),
     *(calls.keyword_dropped, calls.parameter_renamed, calls.unpacking),

@@ -206,3 +206,14 @@ def abstract_method(file: File) -> Found:
         for node in cls.body:
             if isinstance(node, FUNCTION) and node.name in abstract and cls.name in made:
                 yield renamed(file, node, node.name)
+
+
+def field_default(file: File) -> Found:
+    """A dataclass field that loses its default behind another one that keeps it."""
+    for cls in file.classes:
+        plain = [ast.unparse(decorator) for decorator in cls.decorator_list] == ["dataclass"]
+        fields = [node for node in cls.body if isinstance(node, ast.AnnAssign)]
+        given = [node for node in fields if isinstance(node.value, ast.Constant)]
+        for node in given[1:] if plain else ():
+            begin, end = file.span(node.annotation)[1], file.span(node)[1]
+            yield node.lineno, file.replaced(begin, end, "")

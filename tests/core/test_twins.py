@@ -1,0 +1,67 @@
+"""A hunk whose text stood more than once on its home goes to its own place or to none."""
+
+from __future__ import annotations
+
+import pytest
+
+from backport.core.parsing import parse_diff
+from backport.core.placing import place
+from backport.core.texts import Target
+from backport.core.twins import Doubt, doubt
+from tests.builders import diff
+
+BODY = "a = 1\nb = 2\nc = 3\nport = 80\nd = 4\ne = 5\nf = 6\n"
+HOME = f"[one]\n{BODY}[two]\n{BODY}"
+CHANGE = diff("m.cfg", HOME, HOME.replace("port = 80", "port = 81", 1))
+OTHER_FIRST = HOME.replace("b = 2", "b = 22", 1)  # around the true place
+OTHER_SECOND = f"[one]\n{BODY}[two]\n{BODY.replace('b = 2', 'b = 22')}"
+THERE_SECOND = f"[one]\n{BODY.replace('b = 2', 'b = 22')}[two]\n{BODY.replace('80', '81')}"
+
+
+def doubted(target: str, home: str = HOME) -> Doubt | None:
+    hunk = parse_diff(CHANGE)[0].hunks[0]
+    found = place(hunk, Target("m.cfg", target.encode()))
+    assert not found.outcome.failed
+    return doubt(hunk, found.edit, home.encode(), target.encode())
+
+
+def test_the_only_fit_is_the_look_alike() -> None:
+    found = doubted(OTHER_FIRST)
+    assert found is not None
+    assert found.merges
+    assert "stand 2 times" in found.why
+
+
+def test_the_only_fit_is_its_own_place() -> None:
+    assert doubted(OTHER_SECOND) is None
+
+
+def test_the_result_stands_at_the_look_alike() -> None:
+    found = doubted(THERE_SECOND)
+    assert found is not None
+    assert found.merges
+
+
+def test_the_true_place_is_gone() -> None:
+    found = doubted(f"[two]\n{BODY}")
+    assert found is not None
+    assert not found.merges
+    assert found.why.endswith("name the place in the manifest")
+
+
+def test_lines_that_stood_once_are_not_doubted() -> None:
+    home = f"[one]\n{BODY}"
+    assert doubted(f"x = 0\n{home}", home) is None
+
+
+def test_lines_that_only_end_alike_are_no_twins() -> None:
+    assert doubted(f"x = 0\n[one]\n{BODY}", f"[one]\n{BODY}# {BODY}") is None
+
+
+@pytest.mark.parametrize("above", ["", "x = 0\n", "x = 0\n" * 30])
+def test_lines_above_move_both(above: str) -> None:
+    hunk = parse_diff(CHANGE)[0].hunks[0]
+    target = (above + HOME).encode()
+    true = place(hunk, Target("m.cfg", (above + OTHER_SECOND).encode()))
+    assert true.edit is not None
+    assert doubt(hunk, true.edit, HOME.encode(), target) is None
