@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from backport.audit.paths import is_test
+from backport.audit.source import Source
 from backport.audit.terms import dotted, value_term
 
 _TAKING = frozenset({"pop", "get", "delitem", "__contains__"})
 
 
-def stand_ins(tree: ast.Module) -> frozenset[str]:
-    """The modules that the code of a file puts in place, by name: every text of the file
-    where one name of them is computed."""
-    names: set[str] = set()
-    for key in _keys(tree):
-        if not isinstance(key, ast.Constant):
-            return frozenset(_texts(tree))
-        names.add(str(key.value))
+def stand_ins(source: Source) -> frozenset[str]:
+    """The modules that the code of a file puts in place, by name. Where a test computes a
+    name, any text of the file may be one; other code that does so loads what it is asked for."""
+    keys = list(_keys(source.tree))
+    names = {str(key.value) for key in keys if isinstance(key, ast.Constant)}
+    if not all(isinstance(key, ast.Constant) for key in keys) and is_test(source.path):
+        names.update(_texts(source.tree))
     return frozenset(names)
 
 

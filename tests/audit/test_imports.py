@@ -232,3 +232,12 @@ def test_a_name_that_a_condition_binds() -> None:
     base = {"a.py": "import os\n\nif (found := os.name) and (other := found):\n    pass\n"}
     text = "from a import found, other\nfrom a import gone\n"
     assert said(base, {"b.py": text}) == ["b.py:2 missing-symbol a.gone"]
+
+
+def test_a_loader_makes_nothing_up() -> None:
+    base = {"eng/__init__.py": ""}
+    text = "import sys\n\n\ndef load(name, m):\n    sys.modules[name] = m\n\n\nimport eng.gone\n"
+    texts = 'KNOWN = "eng.gone"\n'
+    assert said(base, {"a.py": text + texts}, checks=frozenset({"imports"})) == [
+        "a.py:8 missing-module eng.gone"
+    ]

@@ -116,7 +116,7 @@ def _target(subject: Subject, level: int, name: str) -> Target:
 
 def _is_made_up(subject: Subject, name: str) -> bool:
     """True for a module that the file, or a conftest above it, puts into `sys.modules`."""
-    made = {name for read in subject.surroundings() for name in stand_ins(read.source.tree)}
+    made = {name for read in subject.surroundings() for name in stand_ins(read.source)}
     return any(name == each or name.startswith(f"{each}.") for each in made)
 
 

@@ -138,7 +138,7 @@ def _is_a_mock(subject: Subject, target: _Target) -> bool:
     modules = {value.path for value in target.way if value.sort is Sort.MODULE}
     shown = {subject.table.modules.name_of(path) for path in modules}
     return any(
-        not shown.isdisjoint(stand_ins(places.source.tree))
+        not shown.isdisjoint(stand_ins(places.source))
         or any(
             named(value)[0] in way for value in _replaced(replace(subject, reading=places), target)
         )
