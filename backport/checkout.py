@@ -235,7 +235,9 @@ class Checkout:
                 '`git config --global user.name "Your Name"` and '
                 "`git config --global user.email you@example.com`"
             )
-        return Identity(_plain(name), _plain(email), os.environ.get("GIT_COMMITTER_DATE") or date)
+        wanted = os.environ.get("GIT_COMMITTER_DATE")
+        when = plumbing.moment(self.git_dir, wanted) if wanted else date
+        return Identity(_plain(name), _plain(email), when)
 
     def _setting(self, key: str) -> str:
         config = self.place.config

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from backport.checkout import Checkout
 
 _PLAIN_SETTINGS = {
+    "GIT_ATTR_NOSYSTEM": "1",
     "GIT_CONFIG_COUNT": "3",
     "GIT_CONFIG_KEY_0": "core.attributesFile",
     "GIT_CONFIG_VALUE_0": "/dev/null",
@@ -86,5 +87,10 @@ def mails(git_dir: Path, base: str, tip: str, extra: Mapping[str, str]) -> bytes
 
 
 def _plainly(git_dir: Path, *words: str, extra: Mapping[str, str] | None = None) -> bytes:
-    """What git prints whatever the user's settings, and without a work tree's attributes."""
-    return plumbing.run(git_dir, *words, cwd=git_dir, extra={**_PLAIN_SETTINGS, **(extra or {})})
+    """What git prints whatever the user's settings and attributes.
+
+    A `.gitattributes` is read from the work tree, or else from the index: neither is
+    there. One that says `diff` of a binary file would make git write it as text.
+    """
+    apart = {"GIT_INDEX_FILE": str(git_dir / "no-index"), **_PLAIN_SETTINGS, **(extra or {})}
+    return plumbing.run(git_dir, *words, cwd=git_dir, extra=apart)

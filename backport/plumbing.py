@@ -70,6 +70,7 @@ def run(
         with suppress(BrokenPipeError):  # git says why on standard error
             for piece in feed:
                 stdin.write(piece)
+        with suppress(BrokenPipeError):
             stdin.close()
         child.stdin = None
         out, err = child.communicate()
@@ -102,7 +103,10 @@ def explain(err: bytes, verb: str, code: int = 1) -> str:
     """One line for what git wrote on standard error, and the signal that ended it, if one did."""
     text = err.decode("utf-8", "replace")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    said = next((line for line in lines if line.startswith(("fatal:", "error:"))), "")
+    at = next((at for at, line in enumerate(lines) if line.startswith(("fatal:", "error:"))), None)
+    said = "" if at is None else lines[at]
+    if at is not None and said.endswith(":"):  # such as the extensions that git does not know
+        said = " ".join(lines[at : at + 2])
     absent = re.search(r"could not fetch ([0-9a-f]+) from promisor remote", text)
     if absent:
         return (
@@ -128,6 +132,18 @@ def _signal(number: int) -> str:
     )
 
 
+def moment(git_dir: Path | str, date: str) -> str:
+    """A date, in any form that git reads, as it keeps one: seconds since 1970, and the zone.
+
+    Raises EnvironmentProblem with git's own line where it is none.
+    """
+    if re.fullmatch(r"\d{9,10} [-+](?:0\d|1[0-4])[0-5]\d", date, re.ASCII):
+        return date
+    who = {f"GIT_COMMITTER_{key}": "x" for key in ("NAME", "EMAIL")}
+    out = run(git_dir, "var", "GIT_COMMITTER_IDENT", extra={**who, "GIT_COMMITTER_DATE": date})
+    return " ".join(out.decode().split()[-2:])
+
+
 class ObjectReader:
     """One `git cat-file --batch` child that answers for any object name."""
 
@@ -137,8 +153,9 @@ class ObjectReader:
     def close(self) -> None:
         """End the child; harmless when called twice."""
         for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
-            if stream:
-                stream.close()
+            with suppress(BrokenPipeError):  # what it has not read before it ended is of no use
+                if stream:
+                    stream.close()
         self._child.wait()
 
     def read(self, name: str) -> tuple[str, str, bytes] | None:

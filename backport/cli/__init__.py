@@ -18,7 +18,7 @@ import click  # noqa: E402
 
 from backport import __version__  # noqa: E402
 from backport.core.display import visible  # noqa: E402
-from backport.errors import BackportError  # noqa: E402
+from backport.errors import BackportError, EnvironmentProblem  # noqa: E402
 
 COMMANDS = {
     "fetch": "Get a vLLM release's source as a git repository.",
@@ -59,6 +59,8 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click itself would print an empty line for it
             raise click.Abort from None
+        except BrokenPipeError:  # a child's, since `_Patient` has none; click would be silent
+            raise EnvironmentProblem("a process that this one started ended early") from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -77,6 +79,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; every foreseen problem is one line per problem and an exit code."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - if closed
     sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
     sys.exit(run(sys.argv[1:]))
 
@@ -113,6 +116,7 @@ def run(words: list[str]) -> int:
     """The exit code of one call of the command line."""
     try:
         code = cli.main(words, prog_name="backport", standalone_mode=False)
+        sys.stdout.flush()  # while a disk that is full can still be told
     except BackportError as error:
         return _ended(words, error.exit_code, str(error))
     except click.ClickException as error:

@@ -48,7 +48,7 @@ def _applied(
     repeated: list[HunkId] = []
     for patch in stack.patches:
         for step in _steps(stack.name, patch, adaptations, overlay, preimages):
-            results = apply_file(step._replace(merges=merges))
+            results = _apply_whole(step._replace(merges=merges))
             repeated += _repeated(step.file, results, made)
             hunks += _told(results, failed)
     hunks = [_as_repeated(result) if result.id in repeated else result for result in hunks]
@@ -60,6 +60,26 @@ def _applied(
     changes = overlay.changes if outcome is StackOutcome.APPLIED else {}
     kept = {path: entry for path, entry in changes.items() if entry != tree.entry(path)}
     return StackResult(stack.name, kept, tuple(hunks), outcome)
+
+
+def _apply_whole(step: Step) -> list[HunkResult]:
+    """The outcomes of a file; one whose lines all stand, but not its name or mode, is placed."""
+    path, tree = step.file.path, step.tree
+    changed, known = path in tree.changes, tree.changes.get(path)
+    results = apply_file(step)
+    if {result.outcome for result in results} - {Outcome.DROPPED} != {Outcome.ALREADY}:
+        return results
+    now, before = tree.entry(path), known if changed else tree.base.entry(path)
+    if now is None or now == before:
+        return results
+    what = f"only its mode changes, to {now.mode}" if before else f"it gets the name {path}"
+    detail = f"the content is there; {what}"
+    return [
+        result._replace(outcome=Outcome.EXACT, detail=detail)
+        if result.outcome is Outcome.ALREADY
+        else result
+        for result in results
+    ]
 
 
 def _repeated(file: FilePatch, results: list[HunkResult], made: set[object]) -> list[HunkId]:
@@ -158,6 +178,13 @@ def _contained(stack: Stack, tree: Tree) -> bool:
     for patch in reversed(stack.patches):
         back = patch._replace(files=tuple(map(reverse, reversed(patch.files))))
         for step in _steps("", back, {}, overlay):
-            if any(not result.outcome.placed for result in apply_file(step)):
+            if _lacks_mode(step) or any(not found.outcome.placed for found in apply_file(step)):
                 return False
     return bool(stack.patches)
+
+
+def _lacks_mode(step: Step) -> bool:
+    """True where the file does not have the mode that the patch to be taken off gives it."""
+    file = step.file
+    there = step.tree.entry(file.old_path or "") if file.old_mode != file.new_mode else None
+    return there is not None and file.old_mode not in ("", there.mode)

@@ -198,10 +198,18 @@ def _source_gone(step: Step, old: str, new: str) -> list[HunkResult]:
     if step.file.moves:
         there = step.tree.entry(new)
         if there is not None and _same_blob(step.file.new_blob, there.data):
-            return step.all(Outcome.ALREADY, f"{new} is there with this content")
+            return _stands(step, new, there)
     candidates = _same_name(step, old)
     hint = f"; is it {' or '.join(candidates)}?" if candidates else ""
     return step.all(Outcome.CONFLICT, f"the target has no {old}{hint}")
+
+
+def _stands(step: Step, path: str, there: Entry) -> list[HunkResult]:
+    """The outcome of a file that has the new name and content; it gets the patch's mode."""
+    if not same_kind(step.file.new_mode, there.mode):
+        return step.all(Outcome.CONFLICT, f"{path} is of another kind on the target")
+    step.put(path, Entry(new_mode(step.file, there), there.data))
+    return step.all(Outcome.ALREADY, f"{path} is there with this content")
 
 
 def _same_name(step: Step, path: str) -> list[str]:
@@ -217,7 +225,7 @@ def _renamed_before(step: Step, old: str, new: str, entry: Entry) -> list[HunkRe
     if step.file.copy and there is not None:
         data, _ = _new_data(step, entry)
         if data == there.data:
-            return step.all(Outcome.ALREADY, f"{new} is there with this content")
+            return _stands(step, new, there)
     return step.all(Outcome.CONFLICT, f"{new} is there already, beside {old}")
 
 

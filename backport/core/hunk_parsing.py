@@ -39,10 +39,14 @@ def _is_signature(cursor: Cursor) -> bool:
 
 
 def _starts_something(cursor: Cursor, ahead: int) -> bool:
-    """True where a line with a hunk's sign is a mail signature or the next plain diff."""
+    """True where a line with a hunk's sign is a mail signature or the next plain diff.
+
+    Mail programs cut the space of git's signature, below which its version stands.
+    """
     line = cursor.peek(ahead)
     below = cursor.peek(ahead + 1)
-    return line == b"-- " or (line.startswith(b"--- ") and below.startswith(b"+++ "))
+    cut = line == b"--" and (below[:1].isdigit() or not any(cursor.lines[cursor.at + ahead + 1 :]))
+    return line == b"-- " or cut or (line.startswith(b"--- ") and below.startswith(b"+++ "))
 
 
 def _hunk(cursor: Cursor, name: str) -> Hunk:

@@ -41,6 +41,23 @@ def read_listing(text: str) -> list[str]:
     return names
 
 
-def numbered(names: Collection[str]) -> list[str]:
-    """The patch files of a folder without a list, such as `git format-patch -o` leaves."""
-    return sorted(name for name in names if re.fullmatch(r"\d{4}-.*\.(patch|mbox|diff)", name))
+def numbered(names: Collection[str]) -> tuple[list[str], list[str]]:
+    """The patch files of a folder without a list, such as `git format-patch -o` leaves.
+
+    Those of `-v2` begin with `v2-`: with several versions in the folder the highest one
+    is taken, and the others come second, `v1` for the one without a version.
+    """
+    versions: dict[tuple[int, ...], list[str]] = {}
+    for name in names:
+        found = re.fullmatch(r"(?:v(\d+(?:\.\d+)*)-)?\d{4}-.*\.(?:patch|mbox|diff)", name, re.ASCII)
+        if found:
+            version = tuple(map(int, (found.group(1) or "1").split(".")))
+            versions.setdefault(version, []).append(name)
+    last = max(versions, default=())
+    older = ["v" + ".".join(map(str, version)) for version in sorted(versions) if version != last]
+    return sorted(versions.get(last, [])), older
+
+
+def bare_name(stem: str) -> str:
+    """A patch file's name without its version and number."""
+    return re.sub(r"^(?:v\d+(?:\.\d+)*-)?\d+-", "", stem, flags=re.ASCII)

@@ -61,6 +61,9 @@ def parse_patch(data: bytes, name: str, source: str = "", first_line: int = 1) -
     """
     _refuse_other_kinds(data, first_line)
     mail = _read_mail(data, first_line)
+    if b"\0" in mail.body or any("\0" in value for value in mail.headers.values()):
+        problem = "the mail holds an encoded NUL character, which no commit can hold; take it out"
+        raise PatchError(first_line, problem)
     files = parse_diff(mail.body, mail.body_line)
     if not files:
         raise PatchError(first_line, _nothing_inside(mail))

@@ -92,7 +92,7 @@ _A_CHANGE = b"---\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n"
 def _words(plain: bytes) -> tuple[str, str]:
     """Subject and text of a mail without a patch, read as those of one with a patch."""
     text = plain.partition(b"\n---\n")[0].rstrip(b"\n")
-    text = re.sub(rb"\n-- \n.*\Z", b"", text, flags=re.DOTALL)
+    text = re.sub(rb"\n(?:-- \n.*|--\n\d[^\n]*)\Z", b"", text, flags=re.DOTALL)
     if b"\n\n" not in text:
         text += b"\n"
     patch = parse_patch(text + b"\n" + _A_CHANGE, "patch")

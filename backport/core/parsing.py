@@ -20,6 +20,14 @@ _PREFIX = re.compile(r"([abciow12])/(?=.)", re.DOTALL)
 _INDEX = re.compile(rb"index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
 _MODES = {"100644", "100755", "120000", "160000"}
 _NULL = "/dev/null"
+_FILE_STARTS = (b"diff ", b"Index: ", b"--- ", b"=====")
+_NO_DATA_STARTS = (b"Binary file", b"Only in ", b"Cannot display: ", b"Symbolic links ", b"File ")
+_NO_DATA = (  # what other tools than git write instead of a change
+    rb"Binary files .+ and .+ differ|Binary file .+ has changed(?: to .+)?|Only in .+: .+"
+    rb"|Cannot display: file marked as a binary type\.|Symbolic links .+ and .+ differ"
+    rb"|File .+ is an? .+ while file .+ is an? .+"
+)
+_EPOCH = rb".*\t(1969-12-31|1970-01-01) (\d\d):(\d\d):00(?:\.0+)? ([-+])(\d\d):?(\d\d)"
 
 
 def parse_diff(data: bytes, first_line: int = 1) -> tuple[FilePatch, ...]:
@@ -39,7 +47,7 @@ def parse_diff(data: bytes, first_line: int = 1) -> tuple[FilePatch, ...]:
         elif line.startswith(b"@@ -") and RANGE.match(line):
             raise cursor.fail("a hunk without a file header above it")
         else:
-            cursor.at += 1
+            _pass_over(cursor, bool(files))
     _refuse_below_own_link(files)
     return tuple(files)
 
@@ -60,6 +68,30 @@ def _refuse_combined(cursor: Cursor) -> None:
             "this is the combined diff of a merge, which cannot be applied; "
             "export the merge with `git show -m --first-parent`"
         )
+
+
+def _pass_over(cursor: Cursor, below_a_diff: bool) -> None:
+    """Leave a line behind that is no diff, or lines that tell of changes without their data.
+
+    A message may hold such lines; raises where a tool wrote them, below a diff or beside one.
+    """
+    first = cursor.at
+    while _is_without_data(cursor.peek()):
+        cursor.at += 1
+    above = cursor.lines[first - 1] if first else _FILE_STARTS[0]
+    beside = above.startswith(_FILE_STARTS) or cursor.peek().startswith(_FILE_STARTS)
+    if cursor.at == first:
+        cursor.at += 1
+    elif below_a_diff or beside:
+        cursor.at = first
+        raise cursor.fail(
+            f"{decode(cursor.peek())!r} tells of a change without its data; "
+            "write the diff with `git diff --binary` or `hg diff --git`, or take the line out"
+        )
+
+
+def _is_without_data(line: bytes) -> bool:
+    return line.startswith(_NO_DATA_STARTS) and re.fullmatch(_NO_DATA, line) is not None
 
 
 # ---------------------------------------------------------------- file headers
@@ -247,6 +279,7 @@ def _split_header(header: bytes) -> tuple[str, str]:
 def _plain_file(cursor: Cursor) -> FilePatch:
     """A file of a traditional diff, which has only `---` and `+++`."""
     start = cursor.number
+    absent = _is_epoch(cursor.peek()), _is_epoch(cursor.peek(1))
     old, new = _name_lines(cursor)
     if old is not None and new is not None and old != new:
         old = new  # GNU diff compares a.orig with a: the new name is the one meant
@@ -254,7 +287,31 @@ def _plain_file(cursor: Cursor) -> FilePatch:
         _refuse_unsafe(start, name)
     if old is None and new is None:
         raise PatchError(start, "both sides are /dev/null")
-    return _finish(FilePatch(old, new, at=start), cursor)
+    return _without_absent(_finish(FilePatch(old, new, at=start), cursor), *absent)
+
+
+def _without_absent(patch: FilePatch, old: bool, new: bool) -> FilePatch:
+    """The patch, created or deleted where a side has the epoch's time and not one line.
+
+    So `diff -N` writes a file that is not there; one that is there may be as old.
+    """
+    first = patch.hunks[0] if len(patch.hunks) == 1 else None
+    if old and first and not first.before and not first.old_start:
+        return patch._replace(old_path=None)
+    if new and first and not first.after and not first.new_start:
+        return patch._replace(new_path=None)
+    return patch
+
+
+def _is_epoch(line: bytes) -> bool:
+    """True where a `---` or `+++` line bears the first second of 1970, in whatever zone."""
+    found = re.fullmatch(_EPOCH, line) if b"\t19" in line else None
+    if not found:
+        return False
+    day, hour, minute, sign, *zone = found.groups()
+    east = int(zone[0]) * 60 + int(zone[1])
+    local = int(hour) * 60 + int(minute) - (1440 if day == b"1969-12-31" else 0)
+    return local == (-east if sign == b"-" else east)
 
 
 def _refuse_unsafe(line: int, name: str | None) -> None:

@@ -15,9 +15,10 @@ from backport.core.tables import MAX_PROBLEMS, EnoughProblems, Table, nearest, p
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 SUFFIX = ".patch"
-# lines that git takes for the end of a message when it is mailed, or for a header
 _CLAUSE = re.compile(r"\s*(?:===?|!=|>=|<=|~=|>|<)\s*v?\d[\w.+*-]*\s*", re.ASCII)
+# lines that git takes for the end of a message when it is mailed, or for a header
 _BREAKS_MESSAGE = re.compile(r"---|diff -|Index: |From \S|From: ")
+_HEADERS_OF_BODY = ("from", "subject", "date")
 
 
 def read_stack(name: str, folder: str, files: Mapping[str, bytes]) -> tuple[Stack, list[str]]:
@@ -111,7 +112,19 @@ def _message_text(table: Table, key: str) -> str:
     for line in text.split("\n"):
         if _BREAKS_MESSAGE.match(line):
             table.problem(key, f"the line {line!r} would end the message when mailed; reword it")
+    first = text.lstrip().partition("\n")[0]
+    if is_header_of_body(first) and not _BREAKS_MESSAGE.match(first):
+        table.problem(key, f"the line {first!r} would be a header of the mail; reword it")
     return text
+
+
+def is_header_of_body(line: str) -> bool:
+    """True where `git am` takes the first line of a message for a header: it would be lost."""
+    key, colon, value = line.partition(":")
+    if line.startswith("[PATCH]"):
+        key, colon, value = "subject", ":", line.removeprefix("[PATCH]")
+    blank = value[:1] in ("", " ", "\t")
+    return bool(colon) and blank and key.lower() in _HEADERS_OF_BODY
 
 
 def _patches(

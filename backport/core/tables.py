@@ -184,8 +184,17 @@ class Table:
                 self.problem(key, f"is not a key here; {nearest(key, sorted(self.asked))}")
 
     def _value(self, key: str) -> Any:
+        value = self.values.get(key)
+        if key not in self.asked and _holds_nul(value):
+            self.problem(key, "holds a NUL character, which no commit can hold; take it out")
         self.asked.add(key)
-        return self.values.get(key)
+        return value
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, list):
+        return any(isinstance(item, str) and "\0" in item for item in value)
+    return isinstance(value, str) and "\0" in value
 
 
 def _kind(value: object) -> str:

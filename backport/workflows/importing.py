@@ -20,7 +20,7 @@ from backport.core.outcomes import HunkResult, StackOutcome
 from backport.core.parsing import parse_diff
 from backport.core.patches import FilePatch, Patch
 from backport.core.rendering import render_patch
-from backport.core.stack_format import NAME
+from backport.core.stack_format import NAME, is_header_of_body
 from backport.core.stack_writing import render_stack_toml
 from backport.core.stacks import Stack, Upstream
 from backport.core.trees import Entry, Overlay
@@ -261,9 +261,14 @@ def describe(name: str, incoming: Incoming, home: str, after: Sequence[str], up:
 
 
 def _mailable(why: str) -> str:
-    """A cover letter's text up to what git adds to it, or what would end a mail."""
-    kept = []
-    for line in why.split("\n"):
+    """A cover letter's text up to what git adds to it, or what would end a mail.
+
+    Lines at its top that would be headers of the mail are left out.
+    """
+    kept: list[str] = []
+    for line in why.strip("\n").split("\n"):
+        if not kept and is_header_of_body(line):
+            continue
         if line.startswith(("---", "diff -", "Index: ", "From ", "From:")):
             break
         kept.append(line.rstrip())

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from backport.checkout import Checkout, Commit
 from backport.core.canonical import patch_name, with_scopes
 from backport.core.cursors import PatchError
-from backport.core.listings import LISTS, ListingError, numbered, read_listing
+from backport.core.listings import LISTS, ListingError, bare_name, numbered, read_listing
 from backport.core.mailboxes import Letter, read_mailbox
 from backport.core.parsing import parse_diff
 from backport.core.patches import Author, Patch
@@ -85,6 +85,7 @@ def of_commits(checkout: Checkout, start: str, end: str, wish: Wish = PLAIN) -> 
 
 def _of_commit(checkout: Checkout, commit: Commit) -> Patch:
     where = f"commit {commit.id[:12]}"
+    _refuse_nul(commit, where)
     subject, _, body = commit.message.partition("\n")
     name, body = _named(subject, body, where)
     for line in body.split("\n"):
@@ -102,6 +103,17 @@ def _of_commit(checkout: Checkout, commit: Commit) -> Patch:
     tree = checkout.tree(commit.parents[0]) if commit.parents else None
     scoped = tuple(with_scopes(file, partial(text_at, tree)) for file in files)
     return Patch(name, subject, scoped, body, _mail_date(commit.author))
+
+
+def _refuse_nul(commit: Commit, where: str) -> None:
+    """Raise for bytes that no patch file can hold: it would be refused when it is read again."""
+    if "\0" in commit.message or "\0" in commit.author.name + commit.author.email:
+        raise BadInput(f"{where}: its message holds a NUL character; reword it")
+    if b"\0" in commit.diff:
+        raise BadInput(
+            f"{where}: git takes a file with NUL bytes for text (by .git/info/attributes, or "
+            "since they stand far down in it); leave the commit out"
+        )
 
 
 def text_at(tree: Tree | None, path: str) -> bytes | None:
@@ -209,19 +221,23 @@ def _of_letters(letters: Sequence[tuple[Letter, str]], source: str, wish: Wish) 
 def of_folder(folder: Path, wish: Wish = PLAIN) -> Incoming:
     """The patches of a series folder, in the order of its `series`, its `.patches` or its numbers.
 
-    Raises BadInput where the folder has no order, or names a file that is not there.
+    Of several versions of a series the last is taken, and told. Raises BadInput where the
+    folder has no order, or names a file that is not there.
     """
     found: list[tuple[Letter, str]] = []
-    for name in _order(folder):
+    names, notes = _order(folder)
+    for name in names:
         path = folder / name
         letters = _letters(read_file(path), str(path))
         alone = len(letters) == 1
-        fallback = patch_name(re.sub(r"^\d+-", "", path.stem)) if alone else ""
+        fallback = patch_name(bare_name(path.stem)) if alone else ""
         found += [(letter, fallback) for letter in letters]
-    return _of_letters(found, str(folder), wish)
+    made = _of_letters(found, str(folder), wish)
+    return made._replace(notes=(*notes, *made.notes))
 
 
-def _order(folder: Path) -> list[str]:
+def _order(folder: Path) -> tuple[list[str], list[str]]:
+    """The names of the patch files in their order, and what is to be told of it."""
     for name in LISTS:
         path = folder / name
         if not path.is_file():
@@ -234,12 +250,13 @@ def _order(folder: Path) -> list[str]:
         if missing:
             raise BadInput(f"{path}: names {missing[0]}, which is not there")
         if names:
-            return names
+            return names, []
         raise BadInput(f"{path}: names no patch")
-    names = numbered([path.name for path in folder.iterdir()])
+    names, older = numbered([path.name for path in folder.iterdir()])
     if not names:
         raise BadInput(f"{folder}: has neither a series nor a .patches file, nor numbered patches")
-    return names
+    told = f"{folder}: holds {' and '.join(older)} too; {names[0]} and its like are taken"
+    return names, [told] * bool(older)
 
 
 def read_file(path: Path) -> bytes:

@@ -63,6 +63,8 @@ def _of_repository(source: str, checkout: Checkout, home: str, wish: Wish) -> In
     start, dots, end = source.partition("..")
     if dots and (not start or not end or end.startswith(".")):
         raise BadInput(f"{source!r} is not a range START..END")
+    if not dots and checkout.commit_id(source) is None:
+        raise BadInput(f"{source}: there is no such file, branch or range")
     if not dots:
         start, end = _start_of_branch(checkout, source, home), source
     return of_commits(checkout, start, end, wish)

@@ -102,6 +102,14 @@ BAD_INPUT: dict[str, tuple[Break, list[str]]] = {
         edit(MANIFEST, 'base = "v1.0.0"', "base = 1"),
         [f"{MANIFEST}:2: base: must be a string, not a number"],
     ),
+    "a NUL in the reason of an entry": (
+        add(
+            MANIFEST,
+            '[[skip]]\nstack = "cache"\nreason = "a\\u0000"\n'
+            'when = { present = "engine/ops.py" }\n',
+        ),
+        [f"{MANIFEST}:7: skip[1].reason: holds a NUL character, which no commit can hold"],
+    ),
     "another schema": (
         edit(MANIFEST, "schema = 1", "schema = 2"),
         [f"{MANIFEST}:1: schema: must be 1"],

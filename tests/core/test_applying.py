@@ -509,6 +509,60 @@ def test_a_mode_and_the_content_change_together() -> None:
     assert applied(change, {"f": HOME}) == {"f": executable(TEN)}
 
 
+MODES = "old mode 100644\nnew mode 100755\n"
+NAMES = "rename from f\nrename to g\n"
+
+
+def half(lines: str, there: Mapping[str, str | Entry], hunk: bytes = TEN_HUNK) -> StackResult:
+    """A patch of which the content stands on the target, and the name or mode does not."""
+    new = "g" if "to g" in lines else "f"
+    index = f"index {BLOBS}\n" if hunk else ""
+    head = raw(f"diff --git a/f b/{new}\n{lines}{index}")
+    named = raw(f"--- a/f\n+++ b/{new}\n") + hunk if hunk else b""
+    return apply(head + named, tree(there))
+
+
+@pytest.mark.parametrize(
+    ("lines", "there", "made"),
+    [
+        (MODES, {"f": TEN}, {"f": executable(TEN)}),
+        (MODES + NAMES, {"g": TEN}, {"g": executable(TEN)}),
+        (MODES + NAMES, {"f": TEN}, {"f": None, "g": executable(TEN)}),
+        (NAMES, {"f": TEN}, {"f": None, "g": regular(TEN)}),
+    ],
+)
+def test_a_name_or_mode_that_is_not_there_is_made_though_the_content_stands(
+    lines: str, there: dict[str, str], made: dict[str, Entry | None]
+) -> None:
+    result = half(lines, there)
+    assert (result.outcome, result.changes) == (StackOutcome.APPLIED, made)
+    assert outcomes(result) == [Outcome.EXACT]
+    assert details(result)[0].startswith("the content is there; ")
+    assert (result.hunks[0].added, result.hunks[0].removed) == (0, 0)
+
+
+def test_a_mode_is_made_where_only_the_lines_tell_that_the_content_stands() -> None:
+    change = raw(f"diff --git a/f b/f\n{MODES}--- a/f\n+++ b/f\n") + TEN_HUNK
+    assert applied(change, {"f": "top\n" + TEN}) == {"f": executable("top\n" + TEN)}
+
+
+def test_a_binary_file_whose_content_stands_gets_its_mode() -> None:
+    change = binary(b"\0old", b"\0new").replace(b"index", raw(MODES) + b"index")
+    change = change.replace(b" 100644\nGIT", b"\nGIT")
+    assert applied(change, {"t": "\0new"}) == {"t": executable("\0new")}
+
+
+def test_a_rename_that_was_made_without_its_mode_is_told() -> None:
+    result = half(MODES + NAMES, {"g": HOME}, b"")
+    assert (result.outcome, details(result)) == (StackOutcome.CONFLICT, ["the target has no f"])
+    already(raw(f"diff --git a/f b/g\n{MODES}{NAMES}"), {"g": executable(HOME)})
+
+
+def test_a_link_with_the_content_of_a_renamed_file_is_not_that_file() -> None:
+    result = half(MODES + NAMES, {"g": symlink(TEN)})
+    assert details(result) == ["g is of another kind on the target"]
+
+
 # ---------------------------------------------------------------- binary files
 
 

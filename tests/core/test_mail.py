@@ -246,6 +246,10 @@ NOT_A_PATCH = {
         "this is not a patch: it is HTML or XML, not a patch (a sign-in page?)",
     ),
     "NUL bytes": (DIFF + b"\0", "this is not a patch: it holds NUL bytes"),
+    "an encoded NUL in the subject": (
+        mail("=?utf-8?q?[PATCH]_a=00b?=", DIFF),
+        "the mail holds an encoded NUL character, which no commit can hold; take it out",
+    ),
     "words": (b"Please apply the fix.\n", "this is not a patch: no diff is in it"),
     "a cover letter": (
         mail("[PATCH 0/2] The series", b"", "*** BLURB ***\n\n f.txt | 2 +-"),

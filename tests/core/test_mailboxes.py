@@ -55,6 +55,7 @@ FORMS = {
     ),
     "without a separator": (HEAD + "\n").encode() + BODY,
     "with a signature": (GIT + HEAD + "\n").encode() + BODY + b"-- \n2.39.5\n\n",
+    "with a signature that was cut": (GIT + HEAD + "\n").encode() + BODY + b"--\n2.39.5\n\n",
     "an archive's separator": (LORE + HEAD + "\n").encode() + BODY,
     "the author in the body": (
         GIT + HEAD.replace("Zoë Müller <zoe@example.com>", "List <l@b.c>") + "\n"

@@ -289,3 +289,20 @@ def test_the_words_of_a_change_are_judged_by_the_target() -> None:
 def test_a_change_at_the_end_is_the_last_region() -> None:
     found = merge("ab", "ab", "ax")
     assert [(at.base, at.merged) for at in found] == [((0, 1), ("a",)), ((1, 2), ("x",))]
+
+
+LINES = "        a = 1\n        b = 2\n        out(i)\n        d = 4\n"
+PAIR = (
+    f"class A:\n    @property\n    def x(self):\n{LINES}"
+    f"\n    @x.setter\n    def x(self, i):\n{LINES}"
+)
+
+
+def test_which_of_several_of_one_name_is_left_cannot_be_told() -> None:
+    ours = "class A:\n    x = property(len)\n\n" + PAIR[PAIR.index("    @x") :]
+    theirs = PAIR.replace("out(i)", "out(i, 1)", 1)
+    found = merge_file("m.py", *(text.encode() for text in (PAIR, ours, theirs)))
+    assert not found.applied
+    assert found.why == "A.x is defined 1 time here, and 2 times where the patch was made"
+    same = PAIR.replace("a = 1", "a = 2")
+    assert merge_file("m.py", *(text.encode() for text in (PAIR, same, theirs))).applied

@@ -126,6 +126,20 @@ def test_a_mail_signature_is_not_a_line_of_the_hunk() -> None:
     assert file.hunks[0].removed == (b"a\n",)
 
 
+@pytest.mark.parametrize("below", [b"2.39.5\n\n", b"2.39.5", b"\n\n", b""])
+def test_a_signature_whose_space_was_cut_is_not_a_line_of_the_hunk(below: bytes) -> None:
+    file = one(diff("f", "a\n", "b\n") + b"--\n" + below)
+    assert file.hunks[0].removed == (b"a\n",)
+
+
+@pytest.mark.parametrize("below", [b" a\n", b"+b\n", b"words\n", b"@@ -9 +9 @@\n-a\n+b\n"])
+def test_a_removed_line_beyond_the_counts_is_no_signature(below: bytes) -> None:
+    change = diff("f", "a\n", "b\n")
+    line, message = refusal(change + b"--\n" + below)
+    told = "f hunk 1 has more lines than its counts say"
+    assert (line, message) == (change.count(b"\n") + 1, told)
+
+
 def test_a_removed_line_that_looks_like_a_signature_is_a_line() -> None:
     hunk = one(b"--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n-- \n 2.39.5\n-- \n2.39.5\n\n").hunks[0]
     assert hunk.before == b"- \n2.39.5\n"
@@ -520,3 +534,75 @@ def test_a_path_below_a_link_that_the_patch_makes_is_refused(deep: str, link_fir
     assert caught.value.message == (
         f"unsafe path '{deep}': it lies below 'ln', which the patch makes a symbolic link"
     )
+
+
+# ---------------------------------------------------------------- what `diff -r` and hg tell
+
+
+PLAIN = b"diff -ru a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"
+NO_DATA = (
+    b"Binary files a/b.bin and b/b.bin differ",
+    b"Binary file b.bin has changed",
+    b"Only in b: new.py",
+    b"Only in a/pkg: gone.py",
+    b"Cannot display: file marked as a binary type.",
+    b"Symbolic links a/l and b/l differ",
+    b"File a/x is a directory while file b/x is a regular file",
+)
+
+
+@pytest.mark.parametrize("told", NO_DATA)
+def test_a_change_without_its_data_is_refused_where_it_stands(told: bytes) -> None:
+    for before, after in (
+        (b"", b"\n" + PLAIN),
+        (PLAIN, b"\n"),
+        (b"diff -r 1 2 x\n", b"\n" + PLAIN),
+    ):
+        line, message = refusal(before + told + after)
+        assert line == before.count(b"\n") + 1
+        assert "without its data" in message
+        assert "--binary" in message
+
+
+@pytest.mark.parametrize("told", NO_DATA)
+def test_prose_of_a_message_that_reads_like_it_is_no_change(told: bytes) -> None:
+    message = b"A message.\n\n" + told + b"\nand so on.\n" + told + b"\n---\n\n"
+    assert [file.path for file in parse_diff(message + PLAIN)] == ["f"]
+
+
+def test_a_message_above_what_diff_tells_does_not_hide_it() -> None:
+    told = b"Only in b: x\nBinary files a/y and b/y differ\n"
+    assert refusal(b"A message.\n\n" + told + PLAIN)[0] == 3
+
+
+# ---------------------------------------------------------------- `diff -N` has no /dev/null
+
+EPOCHS = (
+    b"1970-01-01 00:00:00.000000000 +0000",
+    b"1970-01-01 02:00:00 +0200",
+    b"1969-12-31 19:00:00.000000000 -0500",
+)
+
+
+@pytest.mark.parametrize("epoch", EPOCHS)
+def test_the_epoch_and_no_lines_are_a_file_that_is_not_there(epoch: bytes) -> None:
+    now = b"2026-01-02 03:04:05.000000006 +0000"
+    made = one(b"--- a/f\t" + epoch + b"\n+++ b/f\t" + now + b"\n@@ -0,0 +1 @@\n+x\n")
+    assert (made.old_path, made.new_path, made.creates) == (None, "f", True)
+    gone = one(b"--- a/f\t" + now + b"\n+++ b/f\t" + epoch + b"\n@@ -1,2 +0,0 @@\n-x\n-y\n")
+    assert (gone.old_path, gone.new_path, gone.deletes) == ("f", None, True)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "hunk"),
+    [
+        (EPOCHS[0], b"@@ -1 +1 @@\n-a\n+b\n"),  # as old as that, and there
+        (EPOCHS[0], b"@@ -7,0 +8 @@\n+b\n"),  # written without context
+        (b"1970-01-01 00:00:01.000000000 +0000", b"@@ -0,0 +1 @@\n+b\n"),
+        (b"1970-01-01 00:00:00.000000000 +0200", b"@@ -0,0 +1 @@\n+b\n"),
+        (b"2026-01-01 00:00:00.000000000 +0000", b"@@ -0,0 +1 @@\n+b\n"),
+    ],
+)
+def test_another_time_or_lines_are_a_file_that_is_there(stamp: bytes, hunk: bytes) -> None:
+    file = one(b"--- a/f\t" + stamp + b"\n+++ b/f\t" + stamp + b"\n" + hunk)
+    assert (file.old_path, file.new_path) == ("f", "f")

@@ -271,6 +271,41 @@ def test_a_line_that_would_end_the_mailed_message_is_refused(line: str) -> None:
     )
 
 
+@pytest.mark.parametrize("line", ["Subject: hi", "Date: now", "date:\tnow", "[PATCH] ready"])
+def test_a_first_line_that_git_am_takes_for_a_header_is_refused(line: str) -> None:
+    (problem,) = problems(toml("First line.", line))
+    told = f"the line {line!r} would be a header of the mail; reword it"
+    assert problem == f"patches/s/stack.toml:5: why: {told}"
+    assert problems(toml("First line.", f"First line.\n{line}")) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["Subject:hi", "Dates: two", "PATCH", "[patch] x", "Subject matter: x"]
+)
+def test_a_first_line_that_is_like_a_header_is_text(line: str) -> None:
+    assert problems(toml("First line.", line)) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("title", "[ROCm]"),
+        ("home", "v0.28.0"),
+        ("why", "First"),
+        ("retire", "when"),
+        ("aiter", ">="),
+    ],
+)
+def test_a_nul_character_is_told_at_its_key(key: str, text: str) -> None:
+    found = problems(toml(text, text + "\\u0000"))
+    assert f"{key}: holds a NUL character, which no commit can hold" in found[0]
+
+
+def test_a_nul_character_in_a_list_is_told_once() -> None:
+    (problem,) = problems(toml('parity = ["op"]', 'parity = ["op", "a\\u0000"]'))
+    assert ": parity: holds a NUL character" in problem
+
+
 @pytest.mark.parametrize(
     "line", ["- a bullet", "-- two", "# one", " --- indented", "From", "different"]
 )

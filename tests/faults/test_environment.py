@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from backport.errors import EnvironmentProblem
+from backport.plumbing import ObjectReader
 from tests.repos import BRANCH, FUSED, PROJECT, Repo, Shell, World
 
 
@@ -188,3 +190,63 @@ def test_a_lock_that_a_killed_git_left_says_how_to_go_on(world: World, shell: Sh
     assert line.endswith("one was killed there: delete that file.")
     lock.unlink()
     is_right(world, shell)
+
+
+@pytest.fixture
+def foreign(world: World) -> World:
+    """A world whose repository has an extension that this git does not know."""
+    world.repo.git("config", "core.repositoryFormatVersion", "1")
+    world.repo.git("config", "extensions.fromTheFuture", "true")
+    return world
+
+
+REFUSED = "git cat-file failed: fatal: unknown repository extension found: fromthefuture"
+
+
+def test_a_repository_that_git_refuses_is_told_with_what_git_does_not_know(foreign: World) -> None:
+    git_dir = foreign.repo.path / ".git"
+    reader = ObjectReader(git_dir)
+    reader._child.wait()  # so that it has gone before anything is asked
+    with pytest.raises(EnvironmentProblem, match=REFUSED):
+        reader.read("HEAD")
+    reader.close()
+
+
+def test_a_pipe_that_breaks_is_told(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(ObjectReader, "read", broken)
+    done = shell(*world.words("apply", "--no-audit"))
+    problem = "backport: error: a process that this one started ended early"
+    assert (done.code, done.problems) == (3, [problem])
+
+
+@pytest.mark.parametrize("verb", ["export", "show", "check", "status"])
+def test_output_that_a_full_disk_cannot_take_is_no_success(verb: str, world: World) -> None:
+    full = Path("/dev/full")
+    with full.open("wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "backport", *world.words(verb, *["cache"] * (verb == "show"))],
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (3, "backport: error: No space left on device\n")
+
+
+def test_standard_input_that_is_closed_is_empty(world: World) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "backport", *world.words("import", "-", "--stack", "mine")],
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: os.close(0),
+    )
+    problem = "backport: error: standard input:1: this is not a patch: it is empty\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", problem)

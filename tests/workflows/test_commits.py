@@ -306,6 +306,33 @@ def test_author_committer_and_date(world: World, shell: Shell) -> None:
     assert shown == f"{person}|{person}|{base_date}|{base_date}|N"
 
 
+@pytest.mark.parametrize(
+    ("date", "kept"),
+    [
+        ("1750000000 -0330", "1750000000 -0330"),
+        ("@1750000000 +0200", "1750000000 +0200"),
+        ("2025-01-01T00:00:00Z", "1735689600 +0000"),
+        ("2025-01-01 00:00:00 +0100", "1735686000 +0100"),
+        ("Mon, 16 Jun 2025 00:00:00 +0000", "1750032000 +0000"),
+    ],
+)
+def test_every_date_that_git_reads_may_be_the_committers(
+    date: str, kept: str, world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_DATE", date)
+    assert shell(*world.words("apply", "--no-audit")).code == 0
+    assert world.repo.git("log", "-1", "--format=%ad|%cd", "--date=raw", BRANCH) == f"{kept}|{kept}"
+
+
+def test_a_date_that_git_cannot_read_is_told_before_anything_is_written(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "the other day")
+    done = shell(*world.words("apply", "--no-audit"))
+    problem = "backport: error: git var failed: fatal: invalid date format: the other day"
+    assert (done.code, done.problems) == (3, [problem])
+
+
 def test_deviations_are_told_in_the_message(world: World, shell: Shell) -> None:
     hunk = hunk_of(world, shell, "engine/cache.py")
     world.library.manifest(

@@ -144,6 +144,23 @@ def test_numbered_files_need_no_list(work: World, shell: Shell, tmp_path: Path) 
     assert files(work)["series"] == b"add-lines\nchange-a-line\n"
 
 
+def test_the_last_version_of_a_series_is_taken_and_told(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    work.repo.git("format-patch", "-q", "-v10", "-o", str(out), "v1.0.0..work")
+    assert run(work, shell, out).err == ""
+    assert files(work)["series"] == b"add-lines\nchange-a-line\n"
+    same_tree(work, shell)
+    for version in ([], ["-v2"]):
+        work.repo.git("format-patch", "-q", *version, "-1", "-o", str(out), "work~1")
+    done = run(work, shell, out, "--force")
+    assert done.code == 0
+    told = f"note: {out}: holds v1 and v2 too; v10-0001-Add-lines.patch and its like are taken"
+    assert done.problems == [told]
+    assert files(work)["series"] == b"add-lines\nchange-a-line\n"
+
+
 def test_mails_of_one_subject_are_numbered_and_a_mail_that_is_there_twice_is_refused(
     work: World, shell: Shell, tmp_path: Path
 ) -> None:
@@ -389,3 +406,10 @@ def test_what_an_import_did_for_a_machine(work: World, shell: Shell) -> None:
     assert [each["mark"] for each in again["revisions"]] == ["=", "=", ">"]
     assert [(each["verb"], each["holds"]) for each in again["entries"]] == [("drop", True)]
     assert again["written"] == []
+
+
+@pytest.mark.parametrize("source", ["nofile.patch", "no-branch", "./nofile", "v1.0.0.mbox"])
+def test_a_source_that_is_nothing_is_told_as_such(source: str, work: World, shell: Shell) -> None:
+    done = run(work, shell, source)
+    problem = f"backport: error: {source}: there is no such file, branch or range"
+    assert (done.code, done.problems) == (2, [problem])

@@ -283,3 +283,32 @@ def test_a_new_submodule_is_a_conflict(work: World, shell: Shell) -> None:
     assert done.code == 1
     assert "vendored is a submodule; its commit is not a text" in done.out
     assert work.repo.tip() is None
+
+
+@pytest.mark.parametrize("where", [".gitattributes", "../elsewhere"])
+def test_a_binary_file_that_attributes_call_a_text_is_imported_as_binary(
+    where: str, work: World, shell: Shell, tmp_path: Path
+) -> None:
+    if where == ".gitattributes":
+        work.repo.commit("Attributes\n", {where: b"*.bin diff\n"})
+    else:
+        (tmp_path / "attributes").write_text("*.bin diff\n")
+        work.repo.git("config", "core.attributesFile", str(tmp_path / "attributes"))
+    work.repo.commit("Binary\n", {"b.bin": b"\0a\n"})
+    work.repo.commit("Change it\n", {"b.bin": b"\0b\n"})
+    assert imported(work, shell, commits="work~2..work").code == 0
+    assert shell("lint", "--root", work.library.root).code == 0
+    assert b"GIT binary patch" in files(work)["change-it.patch"]
+
+
+def test_what_no_patch_file_can_hold_is_refused(work: World, shell: Shell) -> None:
+    far_down = b"line\n" * 2000 + b"\0\n"
+    work.repo.commit("Data\n", {"data": far_down})
+    problem = refused(work, shell)
+    assert problem.startswith(f"commit {work.repo.git('rev-parse', 'work')[:12]}: ")
+    assert "git takes a file with NUL bytes for text" in problem
+    work.repo.git("reset", "-q", "--hard", "v1.0.0")
+    (work.repo.path / ".git/info").mkdir(exist_ok=True)
+    (work.repo.path / ".git/info/attributes").write_text("*.bin diff\n")
+    work.repo.commit("Binary\n", {"b.bin": b"\0a\n"})
+    assert "by .git/info/attributes" in refused(work, shell)
