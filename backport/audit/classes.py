@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from backport.audit.externals import METACLASSES, TRANSPARENT, own_attributes, provided
+from backport.audit.externals import METACLASSES, TRANSPARENT, on_classes, own_attributes, provided
 from backport.audit.index import class_records
 from backport.audit.paths import is_test
 from backport.audit.records import Binding, Class, Function
@@ -26,11 +26,13 @@ _MAKERS = _HOOKS | {"__new__", "__init__", "__prepare__"}
 class Chain:
     """A class with its bases, nearest first, those of other projects included.
 
-    `open` means that the chain has parts nobody knows: any attribute may be there.
+    `open` means that the chain has parts nobody knows: any attribute may be there. `torn`
+    means that it cannot even be told what some base is.
     """
 
     order: tuple[Value, ...]
     open: bool
+    torn: bool = False
 
     @property
     def classes(self) -> tuple[Value, ...]:
@@ -56,7 +58,7 @@ class Classes:
         """The chain of a class, given the class or an instance of it."""
         cls = value.as_class()
         if cls not in self._chains:
-            self._chains[cls] = Chain((cls,), open=True)  # what a cycle of bases gets
+            self._chains[cls] = Chain((cls,), open=True, torn=True)  # what a cycle of bases gets
             self._chains[cls] = self._chain(cls)
         return self._chains[cls]
 
@@ -110,27 +112,49 @@ class Classes:
         if chain.open or any(name in (provided(e) or ()) for e in chain.externals):
             return False
         family = (value.as_class(), *self.descendants(value))
+        if any(self.resolver.is_filled(cls) for cls in chain.classes):
+            return False
         return not any(self._gives(cls, name) for cls in family)
 
     def _chain(self, cls: Value) -> Chain:
-        found, opened = [cls], _is_open(cls.record)
+        found, opened, torn = [cls], _is_open(cls.record), False
         env = ModuleEnv(self.resolver, cls.path)
         for term in cls.record.bases:
             bases = self.resolver.evaluate(term, env)
-            opened |= len(bases) != 1
+            torn |= len(bases) != 1
             for base in bases:
                 if base.sort is Sort.CLASS:
                     chain = self.chain(base)
                     found += chain.order
                     opened |= chain.open
+                    torn |= chain.torn
                 else:
                     found.append(base)
-                    opened |= base.sort is not Sort.EXTERNAL or provided(base.name) is None
+                    torn |= base.sort is not Sort.EXTERNAL
+                    opened |= provided(base.name) is None or base.name in METACLASSES
         last = {value: place for place, value in enumerate(found)}
         order = (cls, *(v for n, v in enumerate(found) if last[v] == n and v != cls))
         opened |= any(self._opens(keyword, term, env) for keyword, term in cls.record.keywords)
         opened |= any(self._alters(term, env) for term, _ in cls.record.decorators)
-        return Chain(order, opened)
+        return Chain(order, opened or torn, torn)
+
+    def _by_metaclass(self, value: Value, name: str) -> bool:
+        """True where a class has what its objects have not: `Y.mro`, a metaclass's attribute."""
+        chain = self.chain(value)
+        metaclasses = [
+            found
+            for cls in chain.classes
+            for keyword, term in cls.record.keywords
+            if keyword == "metaclass"
+            for found in self.resolver.evaluate(term, ModuleEnv(self.resolver, cls.path))
+        ]
+        ours = [cls for m in metaclasses if m.cls is not None for cls in self.chain(m).classes]
+        if any(name in c.record.members or name in c.record.attributes for c in ours):
+            return True
+        externals = ("builtins.type", *chain.externals, *(m.name for m in metaclasses))
+        return any(_is_open(c.record) for c in ours) or any(
+            name in on_classes(e) for e in externals
+        )
 
     def _opens(self, keyword: str, term: Term, env: ModuleEnv) -> bool:
         """A metaclass of unknown make may add anything."""
@@ -239,9 +263,13 @@ class Classes:
             return True
         if name.startswith("__") and name.endswith("__"):
             return True
+        if value.sort is Sort.CLASS and self._by_metaclass(value, name):
+            return True
         if self.resolver.table.is_loose(name):
             return True
-        return any(self._gives(child, name) for child in self.descendants(value))
+        if any(self._gives(child, name) for child in self.descendants(value)):
+            return True
+        return any(self.resolver.is_filled(cls) for cls in chain.classes)
 
     def _gives(self, child: Value, name: str) -> bool:
         chain = self.chain(child)

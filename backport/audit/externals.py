@@ -9,6 +9,9 @@ from __future__ import annotations
 import abc
 import builtins
 import enum
+import re
+import sys
+import typing
 from functools import cache
 
 _PLAIN = (
@@ -46,8 +49,16 @@ _NAMED_TUPLE = frozenset(
     {"_asdict", "_replace", "_make", "_fields", "_field_defaults"}
 ) | frozenset(dir(tuple))
 
-METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType", "builtins.type"})
-"""Metaclasses that add nothing to what the class body says."""
+_METACLASSES: dict[str, type] = {
+    "builtins.type": type,
+    "abc.ABCMeta": abc.ABCMeta,
+    "enum.EnumMeta": enum.EnumMeta,
+    "enum.EnumType": enum.EnumMeta,
+}
+_ABSTRACT = frozenset({"abc.ABC", "typing.Protocol", "typing_extensions.Protocol"})
+
+METACLASSES = frozenset(_METACLASSES)
+"""Metaclasses that add nothing to what the objects of a class have."""
 
 TRANSPARENT = frozenset(
     {
@@ -73,12 +84,25 @@ def provided(name: str) -> frozenset[str] | None:
     if name in MODULES:
         return frozenset(_MODULE.split()) | frozenset(dir(object))
     if name in _PLAIN:
-        return frozenset(dir(dict)) | _NAMED_TUPLE
+        return frozenset((*dir(dict), *dir(typing.Protocol))) | _NAMED_TUPLE
     module, _, last = name.rpartition(".")
     if module == "enum" and last in _ENUMS:
         return _enum_attributes(last)
     found = getattr(builtins, last, None) if module == "builtins" else None
     return frozenset(dir(found)) if isinstance(found, type) else None
+
+
+def on_classes(name: str) -> frozenset[str]:
+    """The attributes that a class has, and its objects have not, by an external base or
+    metaclass."""
+    metaclass = abc.ABCMeta if name in _ABSTRACT else _METACLASSES.get(name, type)
+    return frozenset(dir(metaclass))
+
+
+def is_inscrutable(name: str) -> bool:
+    """True for a class of the standard library that is not listed here: its objects have
+    private attributes that code reads without ever having named them before."""
+    return provided(name) is None and name.partition(".")[0] in sys.stdlib_module_names
 
 
 def own_attributes(name: str) -> frozenset[str]:
@@ -90,4 +114,5 @@ def _enum_attributes(name: str) -> frozenset[str]:
     base = getattr(enum, name, enum.Enum)
     names = {"name", "value", "_name_", "_value_", "_missing_", "_generate_next_value_"}
     extra = {"_member_map_", "_value2member_map_", "_member_names_", "__members__", "_ignore_"}
-    return frozenset(dir(base)) | frozenset(dir(abc.ABCMeta)) | names | extra
+    made = {word for cls in (base, re.RegexFlag) for word in vars(cls) if word.startswith("_")}
+    return frozenset(dir(base)) | frozenset(dir(abc.ABCMeta)) | names | extra | made

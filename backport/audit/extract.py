@@ -30,9 +30,11 @@ from backport.audit.served import adds_globals, served_names
 from backport.audit.terms import Term, annotation_term, base_term, instance, value_term
 
 _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
-_FILLED = re.compile(rb"setattr\(\s*(\w+)\s*,\s*(?![\"'\s])")
+_COMPUTED = rb"(?!\s|[\"']\w+[\"']\s*[,)])"  # no whole name in quotes comes next
+_FILLED = re.compile(rb"setattr(?:__)?\(\s*(\w+)\s*,\s*" + _COMPUTED)
 _WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
 _NAMED = re.compile(rb"""\(\s*(?:([\w.\[\]]+)\s*,\s*)?["'](\w+)["']""")
+_PUT = re.compile(rb"(?:\.__dict__|vars\([\w.]+\))\[[\"'](\w+)[\"']\]\s*=[^=]")
 _LAST_WORD = re.compile(rb"\.?\w+\Z")
 _LONGEST_WORD = 80  # bytes that are looked at for the function's name
 _OWN = (b"register_buffer", b"register_parameter", b"register_module", b"add_module")
@@ -41,10 +43,13 @@ _SETTERS = (b"attr", b"param", b"buffer", b"module", b"register")
 _OBJECTS = frozenset({b"self", b"cls", b"layer", b"module", b"model"})
 _OPEN_CLASS = re.compile(
     rb"(?:self|cls)\.__dict__(?:\.update|\s*=[^=]|\[)|vars\(self\)(?:\.update|\[)"
-    rb"|setattr\(\s*(?:self|cls)\s*,\s*(?![\"'\s])"
-    rb"|self\.(?:register_(?:buffer|parameter|module)|add_module)\(\s*(?![\"'\s])"
+    rb"|(?:locals|vars)\(\)(?:\.update|\[[^\]]*\]\s*=[^=])"
+    rb"|setattr(?:__)?\(\s*(?:self|cls)\s*,\s*"
+    + _COMPUTED
+    + rb"|self\.(?:register_(?:buffer|parameter|module)|add_module)\(\s*"
+    + _COMPUTED
 )
-_OPENERS = (b"__dict__", b"vars(self)", b"setattr(", b"register_", b"add_module")
+_OPENERS = (b"__dict__", b"vars(", b"locals(", b"setattr", b"register_", b"add_module")
 _OPEN_MODULE = re.compile(
     rb"vars\(\)(?:\.update|\[[^\]]*\]\s*=[^=])"
     rb"|sys\.modules\[__name__\](?:\s*=[^=]|\.__class__|\s*,\s*(?![\"']))"
@@ -114,7 +119,16 @@ class Block:
 def read_block(body: list[ast.stmt], block: Block) -> None:
     """Bind what the statements of a module or class body bind."""
     for node in body:
+        for expression in _walruses(node):
+            _assign(expression.target, value_term(expression.value), block)
         _STATEMENTS.get(type(node), _other)(node, block)
+
+
+def _walruses(node: ast.stmt) -> Iterator[ast.NamedExpr]:
+    """The names that a condition or value binds by `:=`."""
+    for part in (getattr(node, "test", None), getattr(node, "value", None)):
+        if isinstance(part, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.NamedExpr | ast.Call):
+            yield from (n for n in ast.walk(part) if isinstance(n, ast.NamedExpr))
 
 
 def read_class(node: ast.ClassDef, block: Block) -> Class:
@@ -284,7 +298,7 @@ def _by_name(source: bytes) -> tuple[set[str], set[str]]:
     What a test replaces must be there already, unless the call says that it need not.
     """
     replaces = b"raising=False" not in source and b"create=True" not in source
-    given: set[str] = set()
+    given = {name.decode() for name in _PUT.findall(source)}
     probed: set[str] = set()
     for match in _NAMED.finditer(source):  # that it starts with a bracket makes it fast
         called = _LAST_WORD.search(source[max(0, match.start() - _LONGEST_WORD) : match.start()])

@@ -14,3 +14,10 @@ def is_test(path: str) -> bool:
         or name.endswith("_test.py")
         or name == "conftest.py"
     )
+
+
+def with_conftests(path: str) -> list[str]:
+    """A test file, and the places where there may be a conftest above it."""
+    folders = path.split("/")[:-1]
+    above = ["/".join([*folders[:depth], "conftest.py"]) for depth in range(len(folders) + 1)]
+    return list(dict.fromkeys([path, *above]))

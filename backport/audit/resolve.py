@@ -60,7 +60,7 @@ class Resolver:
     _members: dict[tuple[str, str, bool], Type | None] = field(default_factory=dict)
     _active: set[tuple[str, str, bool]] = field(default_factory=set)
     _depth: int = 0
-    _filled: frozenset[str] | None = None
+    _filled: frozenset[tuple[str, str]] | None = None
 
     def __post_init__(self) -> None:
         from backport.audit.classes import Classes
@@ -156,21 +156,22 @@ class Resolver:
         submodule = self.table.modules.submodule(path, name)
         if submodule is not None:
             return _module_type(submodule)
-        return UNKNOWN if record.open or path in self._filled_modules() else None
+        return UNKNOWN if record.open or self.is_filled(Value(Sort.MODULE, path)) else None
 
-    def _filled_modules(self) -> frozenset[str]:
-        """The modules that some code gives attributes of computed names, as registries do."""
+    def is_filled(self, value: Value) -> bool:
+        """True for a module or class that some code gives attributes of computed names, as
+        registries do."""
         if self._filled is None:
-            self._filled = frozenset[str]()  # what the look-ups below may ask for
+            self._filled = frozenset[tuple[str, str]]()  # what the look-ups below may ask for
             found = (
-                value.path
+                _place(value)
                 for path, names in self.table.index.filled.items()
                 for name in names
                 for value in self.name(path, name)
-                if value.sort is Sort.MODULE
+                if value.sort in (Sort.MODULE, Sort.CLASS)
             )
             self._filled = frozenset(found)
-        return self._filled
+        return _place(value) in self._filled
 
     def bound(self, bindings: tuple[Binding, ...], env: Env, prefix: str) -> Type:
         """The union of what several bindings give to one name."""
@@ -202,6 +203,11 @@ class Resolver:
                 if found is not None:
                     return found
         return UNKNOWN if unsure else None
+
+
+def _place(value: Value) -> tuple[str, str]:
+    """A module by its file, a class by its name there too."""
+    return value.path, "" if value.sort is Sort.MODULE else value.name
 
 
 def visible(record: Record, name: str, *, runtime: bool) -> tuple[Binding, ...]:

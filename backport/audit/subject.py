@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backport.audit.ignored import Ignored
+from backport.audit.paths import is_test, with_conftests
 from backport.audit.reader import parse
 from backport.audit.resolve import Resolver
 from backport.audit.scoping import Places
@@ -92,6 +93,15 @@ class Subject:
             return None
         source = parse(path, entry.data)
         return Places(self.resolver, source) if source is not None else None
+
+    def surroundings(self) -> Iterator[Places]:
+        """The file, and the conftests above it where it is one of tests."""
+        own = self.file.source.path
+        yield self.file
+        for place in with_conftests(own)[1:] if is_test(own) else ():
+            read = self.read(place)
+            if read is not None:
+                yield read
 
 
 Run = Callable[[Subject], Iterator[Finding]]

@@ -300,3 +300,124 @@ def test_a_private_name_that_the_stack_itself_gives() -> None:
     text = "from pkg.a import A\n\n\nclass B(A):\n    def f(self):\n        return self._made\n"
     change = {"pkg/b.py": text, "pkg/c.py": "def g(b):\n    b._made = 1\n"}
     assert said(BASE | FAR, change) == []
+
+
+OWN = {
+    "pkg/meta.py": """
+        import enum
+        import threading
+        from abc import ABC
+        from typing import NamedTuple, Protocol
+
+
+        class Meta(type):
+            shared = 1
+
+            def made(cls):
+                return cls.on_the_class
+
+
+        class Y(metaclass=Meta):
+            on_the_class = 1
+
+
+        class Child(Y):
+            pass
+
+
+        class N(NamedTuple):
+            x: int
+
+
+        class Colour(enum.Enum):
+            RED = 1
+
+
+        class Face(ABC):
+            pass
+
+
+        class Filled:
+            pass
+
+
+        class Bits(enum.IntFlag):
+            ONE = 1
+
+
+        class Frozen:
+            def __init__(self, values):
+                for name in values:
+                    object.__setattr__(self, name, 1)
+
+
+        class Listed:
+            if (walrus := len("ab")) > 1:
+                for name in ("third", "fourth"):
+                    locals()[name] = 1
+
+
+        class Walrus:
+            if (walrus := len("ab")) > 1:
+                pass
+
+
+        class Worker(threading.Thread):
+            pass
+
+
+        for name in ("first", "second"):
+            setattr(Filled, name, 1)
+        """
+}
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "N(1)._replace(x=2)", "N(1)._asdict()", "N._fields", "N._make([1])", "N._field_defaults",
+        "Colour._member_map_", "Colour._value2member_map_", "Colour.__members__", "Face._abc_impl",
+        "Face.register(int)", "Y.mro()", "Y.shared", "Child.shared", "Child.made()",
+        "Bits._flag_mask_", "Bits._boundary_", "Frozen([]).any", "Listed.third", "Walrus.walrus",
+        "Filled.first", "Filled().second", "Worker()._target",
+    ],
+)  # fmt: skip
+def test_what_python_itself_or_a_metaclass_gives(read: str) -> None:
+    names = "from pkg.meta import *\n\n\n"
+    assert said(BASE | OWN, {"pkg/new.py": f"{names}def f():\n    return {read}\n"}) == []
+
+
+@pytest.mark.parametrize(
+    ("read", "symbol"),
+    [
+        ("N(1)._replaced(x=2)", "N._replaced"),
+        ("Y().mro()", "Y.mro"),
+        ("Y().shared", "Y.shared"),
+        ("Y.other", "Y.other"),
+        ("Y.register(int)", "Y.register"),
+    ],
+)
+def test_what_neither_gives(read: str, symbol: str) -> None:
+    names = "from pkg.meta import N, Y\n\n\n"
+    found = said(BASE | OWN, {"pkg/new.py": f"{names}def f():\n    return {read}\n"})
+    assert found == [f"pkg/new.py:5 unknown-attribute {symbol}"]
+
+
+_READ = "    def f(self):\n        return self._made\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"class B(A):\n{_READ}\n\nmake(B, _made=1)\n",
+        f"class B(A):\n    NAMES = ['_made']\n\n{_READ}",
+        f"from pkg._C import C\n\n\nclass B(C):\n{_READ}",
+        f"from queue import Queue\n\n\nclass B(Queue):\n{_READ}",
+        f"class B(A):\n{_READ}\n\nfor n in 'ab':\n    setattr(B, '_' + n, 1)\n",
+    ],
+    ids=["a keyword", "a text", "a base that is compiled", "a base of Python", "a filled class"],
+)
+def test_a_private_name_that_something_may_give(text: str) -> None:
+    base = BASE | FAR | {"pkg/_C.pyi": ""}
+    change = {"pkg/b.py": f"from pkg.a import A\nfrom elsewhere import make\n\n\n{text}"}
+    assert said(base, change) == []

@@ -41,6 +41,27 @@ FAULTS = {
         ),
         "5 missing-fixture test_it(default_cfg)",
     ),
+    "beside a parametrised module": (
+        (
+            "import pytest\n\npytestmark = pytest.mark.parametrize('a', [1])\n\n\n"
+            "def test_it(a, default_cfg):\n    pass\n"
+        ),
+        "6 missing-fixture test_it(default_cfg)",
+    ),
+    "beside a hook": (
+        (
+            "def pytest_generate_tests(metafunc):\n    metafunc.parametrize('a', [1])\n\n\n"
+            "def test_it(a, default_cfg):\n    pass\n"
+        ),
+        "5 missing-fixture test_it(default_cfg)",
+    ),
+    "a fixture of a patched class": (
+        (
+            "import pytest\nfrom unittest.mock import patch\n\n\n@patch('a.b')\nclass TestIt:\n"
+            "    @pytest.fixture\n    def own(self, default_cfg):\n        pass\n"
+        ),
+        "8 missing-fixture own(default_cfg)",
+    ),
 }
 
 SOUND = {
@@ -59,6 +80,44 @@ SOUND = {
     "a parametrised class": (
         "import pytest\n\n\n@pytest.mark.parametrize('a', [1])\nclass TestIt:\n"
         "    def test_it(self, a):\n        pass\n"
+    ),
+    "arguments parametrised by keyword": (
+        "import pytest\n\n\n@pytest.mark.parametrize(argnames='a', argvalues=[1])\n"
+        "def test_it(a):\n    pass\n"
+    ),
+    "a parametrised module": (
+        "import pytest\n\npytestmark = [pytest.mark.cpu, pytest.mark.parametrize('a', [1])]\n\n\n"
+        "def test_it(a):\n    pass\n"
+    ),
+    "marks of a module that come from elsewhere": (
+        "from helpers import MARKS\n\npytestmark = MARKS\n\n\ndef test_it(a):\n    pass\n"
+    ),
+    "a class with a parametrised mark": (
+        "import pytest\n\n\nclass TestIt:\n    pytestmark = pytest.mark.parametrize('a', [1])\n\n"
+        "    def test_it(self, a):\n        pass\n"
+    ),
+    "a hook of the module": (
+        "def pytest_generate_tests(metafunc):\n    metafunc.parametrize('a', [1])\n\n\n"
+        "def test_it(a):\n    pass\n"
+    ),
+    "a hook of the class": (
+        "class TestIt:\n    def pytest_generate_tests(self, metafunc):\n"
+        "        metafunc.parametrize('a', [1])\n\n    def test_it(self, a):\n        pass\n"
+    ),
+    "a hook that hands on": (
+        "from helpers import spread\n\n\ndef pytest_generate_tests(metafunc):\n"
+        "    spread(metafunc)\n\n\ndef test_it(a):\n    pass\n"
+    ),
+    "a class with arguments is never collected": (
+        "class TestIt:\n    def __init__(self, q):\n        pass\n\n"
+        "    def test_it(self, a):\n        pass\n"
+    ),
+    "a class that is no test": (
+        "class TestIt:\n    __test__ = False\n\n    def test_it(self, a):\n        pass\n"
+    ),
+    "arguments that a decorator of the class gives": (
+        "from unittest.mock import patch\n\n\n@patch('a.b')\nclass TestIt:\n"
+        "    def test_it(self, patched):\n        pass\n"
     ),
     "arguments with defaults": "def test_it(x=1):\n    pass\n",
     "arguments that another decorator gives": (
@@ -93,4 +152,13 @@ def test_a_fixture_that_the_stack_removes() -> None:
     base = BASE | {"tests/kernels/test_use.py": "def test_use(near):\n    assert near\n"}
     assert said(base, {"tests/kernels/conftest.py": ""}) == [
         "tests/kernels/test_use.py:1 missing-fixture test_use(near)"
+    ]
+
+
+def test_a_hook_of_a_conftest_above() -> None:
+    text = "def pytest_generate_tests(metafunc):\n    metafunc.parametrize('gg', [1])\n"
+    base = BASE | {"tests/kernels/conftest.py": text}
+    use = "def test_it(gg, default_cfg):\n    pass\n"
+    assert said(base, {"tests/kernels/test_new.py": use}) == [
+        "tests/kernels/test_new.py:1 missing-fixture test_it(default_cfg)"
     ]

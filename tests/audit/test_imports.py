@@ -192,3 +192,52 @@ def test_a_module_whose_own_dict_others_fill_may_have_any_name() -> None:
     read = {**base, "units/si.py": base["units/si.py"].format("dict(globals())")}
     assert said(filled, use) == []
     assert said(read, use) == ["use.py:3 missing-attribute units.metre"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        'sys.modules["eng.fakey"] = m',
+        'sys.modules.setdefault("eng.fakey", m)',
+        'sys.modules.update({"eng.fakey": m})',
+        'monkeypatch.setitem(sys.modules, "eng.fakey", m)',
+        'mock.patch.dict(sys.modules, {"eng.fakey": m})',
+        'mock.patch.dict("sys.modules", {"eng.fakey": m})',
+        'for name in ("eng.fakey",):\n    sys.modules[name] = m',
+    ],
+)
+@pytest.mark.parametrize("use", ["import eng.fakey", "from eng.fakey import x, y"])
+def test_a_module_that_the_file_makes_up(made: str, use: str) -> None:
+    base = {"eng/__init__.py": "", "tests/conftest.py": ""}
+    text = f"import sys\n\n{{}}\n\n\ndef test_a():\n    {use}\n"
+    checks = frozenset({"imports"})
+    assert said(base, {"tests/test_a.py": text.format(made)}, checks=checks) == []
+    above = {"tests/conftest.py": f"import sys\n\n{made}\n"}
+    assert said(base, {"tests/test_a.py": text.format("")} | above, checks=checks) == []
+    gone = 'sys.modules.pop("eng.fakey", None)'
+    assert said(base, {"tests/test_a.py": text.format(gone)}, checks=checks) == [
+        "tests/test_a.py:7 missing-module eng.fakey"
+    ]
+
+
+def test_a_made_up_module_in_the_place_of_one_of_the_tree() -> None:
+    base = {"eng/__init__.py": "", "eng/api.py": ""}
+    text = "import sys\n\n{}\nfrom eng.api import gone\n"
+    put = 'sys.modules["eng.api"] = object()'
+    assert said(base, {"test_a.py": text.format(put)}, checks=frozenset({"imports"})) == []
+    assert said(base, {"test_a.py": text.format("")}) == ["test_a.py:4 missing-symbol eng.api.gone"]
+
+
+def test_a_name_that_a_condition_binds() -> None:
+    base = {"a.py": "import os\n\nif (found := os.name) and (other := found):\n    pass\n"}
+    text = "from a import found, other\nfrom a import gone\n"
+    assert said(base, {"b.py": text}) == ["b.py:2 missing-symbol a.gone"]
+
+
+def test_a_loader_makes_nothing_up() -> None:
+    base = {"eng/__init__.py": ""}
+    text = "import sys\n\n\ndef load(name, m):\n    sys.modules[name] = m\n\n\nimport eng.gone\n"
+    texts = 'KNOWN = "eng.gone"\n'
+    assert said(base, {"a.py": text + texts}, checks=frozenset({"imports"})) == [
+        "a.py:8 missing-module eng.gone"
+    ]

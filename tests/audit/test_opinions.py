@@ -33,6 +33,15 @@ def test_ruff_does_not_repeat_what_the_audit_says() -> None:
 
 
 @needs_ruff
+def test_an_imported_fixture_may_be_a_parameter() -> None:
+    text = "from helpers import plugged\n\n\ndef test_a({}plugged):\n    assert plugged\n"
+    assert results({}, {"test_a.py": text.format("")})["ruff"].findings == ()
+    assert results({}, {"test_a.py": text.format("tmp_path, *, ")})["ruff"].findings == ()
+    twice = "def f():\n    import x\n\n    def x(x):\n        return x\n\n    return x\n"
+    assert "F811" in results({}, {"test_a.py": twice})["ruff"].findings[0].message
+
+
+@needs_ruff
 def test_ruff_is_compared_with_the_pristine_tree() -> None:
     text = "def f():\n    del unknown\n"
     assert results({"a.py": text}, {"a.py": f"# above\n{text}"})["ruff"].status is Status.PASSED

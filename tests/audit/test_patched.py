@@ -27,6 +27,18 @@ BASE = {
                 return x
 
 
+        class Meta(type):
+            shared = 1
+
+
+        class Made(metaclass=Meta):
+            pass
+
+
+        def layer() -> Layer:
+            return Layer()
+
+
         class Open:
             def __getattr__(self, name):
                 return name
@@ -42,7 +54,7 @@ import other.project
 
 import eng.ops
 import eng.ops as ops
-from eng.ops import Layer, Open
+from eng.ops import Layer, Made, Open
 
 
 """
@@ -123,3 +135,93 @@ def test_a_function_that_the_stack_renames_under_a_test_that_it_does_not_touch()
     change = {"eng/ops.py": BASE["eng/ops.py"].replace("def fused", "def fused_ops")}
     found = findings(base, change, checks=frozenset({"patched"}))
     assert [(f.path, f.symbol) for f in found] == [("tests/test_a.py", "eng.ops.fused")]
+
+
+_LATER = 'patch.object(ops.Layer, "backward")'
+MOCKS = {
+    "by a with": f'def test_a():\n    with patch("eng.ops.Layer"):\n        {_LATER}',
+    "by a with, as an object": (
+        f'def test_a():\n    with patch.object(ops, "Layer"):\n        {_LATER}'
+    ),
+    "in the same with": f'def test_a():\n    with patch("eng.ops.Layer"), {_LATER}:\n        pass',
+    "by a decorator": f'@patch.object(ops, "Layer")\ndef test_a(layer):\n    {_LATER}',
+    "by a decorator of the class": (
+        f'@patch("eng.ops.Layer")\nclass TestIt:\n    def test_a(self, layer):\n        {_LATER}'
+    ),
+    "by pytest": (
+        f'def test_a(monkeypatch):\n    monkeypatch.setattr(ops, "Layer", 1)\n    {_LATER}'
+    ),
+    "by a plug-in": f'def test_a(mocker):\n    mocker.patch("eng.ops.Layer")\n    {_LATER}',
+    "several at once": (
+        f'def test_a():\n    with patch.multiple("eng.ops", Layer=1):\n        {_LATER}'
+    ),
+    "under a computed name": (
+        f"def test_a(n, monkeypatch):\n    monkeypatch.setattr(ops, n, 1)\n    {_LATER}"
+    ),
+    "by an assignment": f"def test_a():\n    ops.Layer = 1\n    {_LATER}",
+    "by a fixture": (
+        '@pytest.fixture\ndef fake():\n    with patch("eng.ops.Layer"):\n        yield\n\n\n'
+        f"def test_a(fake):\n    {_LATER}"
+    ),
+    "the module": f'def test_a():\n    with patch("eng.ops"):\n        {_LATER}',
+    "in sys.modules": (
+        'def test_a(monkeypatch):\n    monkeypatch.setitem(sys.modules, "eng.ops", 1)\n'
+        f"    {_LATER}"
+    ),
+    "on the way of a string": (
+        'def test_a():\n    with patch("eng.ops.Layer"):\n        patch("eng.ops.Layer.backward")'
+    ),
+    "an object of the class": (
+        'def test_a():\n    with patch("eng.ops.Layer"):\n        layer = ops.Layer()\n'
+        '        patch.object(layer, "backward")'
+    ),
+    "what makes the object": (
+        'def test_a():\n    with patch("eng.ops.layer"):\n        layer = ops.layer()\n'
+        '        patch.object(layer, "backward")'
+    ),
+}
+GIVEN = {
+    "by a metaclass": 'patch.object(Made, "shared")',
+    "by __dict__": (
+        'def test_a(c):\n    c = Layer()\n    c.__dict__["late"] = 1\n    patch.object(c, "late")'
+    ),
+    "by vars": (
+        'def test_a(c):\n    c = Layer()\n    vars(c)["late"] = 1\n    patch.object(c, "late")'
+    ),
+    "by __dict__ as a whole": (
+        "def test_a(c):\n    c = Layer()\n    c.__dict__.update(late=1)\n"
+        '    patch.object(c, "late")'
+    ),
+    "by a loop": (
+        "class P:\n    pass\n\n\nfor n in ('late',):\n    setattr(P, n, 1)\n"
+        'patch.object(P, "late")'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", [*MOCKS.values(), *GIVEN.values()], ids=[*MOCKS, *GIVEN])
+def test_what_is_a_mock_or_given_already(text: str) -> None:
+    assert missing(text) == []
+
+
+def test_a_fixture_of_a_conftest_above_makes_a_mock() -> None:
+    fake = 'def fake():\n    with patch("eng.ops.Layer"):\n        yield\n'
+    base = BASE | {"tests/conftest.py": f"import pytest\n{HEAD}@pytest.fixture\n{fake}"}
+    change = {"tests/test_a.py": f"{HEAD}def test_a():\n    {_LATER}\n"}
+    checks = frozenset({"patched"})
+    assert findings(base, change, checks=checks) == []
+    assert len(findings(BASE, change, checks=checks)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'def test_a():\n    patch("eng.ops.Layer")\n\n\ndef test_b():\n    {_LATER}',
+        f'@patch("eng.ops.Layer")\ndef test_a(x): ...\n\n\ndef test_b():\n    {_LATER}',
+        f'def test_b():\n    patch("eng.ops.fused")\n    {_LATER}',
+        f'def test_b():\n    patch("eng.ops.Layer.forward")\n    {_LATER}',
+    ],
+    ids=["in another test", "above another test", "another name", "another attribute"],
+)
+def test_what_is_replaced_elsewhere_makes_no_mock(text: str) -> None:
+    assert missing(text) == ["ops.Layer.backward"]

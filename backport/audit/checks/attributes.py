@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from backport.audit import tolerance
+from backport.audit.externals import is_inscrutable, provided
 from backport.audit.index import class_records
 from backport.audit.paths import is_test
 from backport.audit.resolve import Resolver
@@ -66,13 +68,31 @@ def _owner(subject: Subject, node: ast.Attribute, site: Site[Any]) -> Value | No
 
 def _is_unheard_of(subject: Subject, owners: Type, name: str) -> bool:
     """True for a private name that the pristine tree never says, in code or text, and that
-    the stack reads and nowhere defines: that a base of another project has it is no excuse."""
+    the stack reads and does not say otherwise: that a base of another project may have it
+    is no excuse, unless that is one of Python's or nobody can tell what it is."""
     private = name.startswith("_") and not name.endswith("__") and len(name) >= _LOOKED_UP
     if subject.before is None or not private:
         return False
     if subject.table.index.defined.get(name) or any(subject.before.mentioning(name)):
         return False
-    return not any(subject.resolver.classes.is_open(value) for value in owners)
+    return not any(_may_have(subject, value, name) for value in owners) and _is_only_read(
+        subject, name
+    )
+
+
+def _may_have(subject: Subject, value: Value, name: str) -> bool:
+    classes = subject.resolver.classes
+    chain = classes.chain(value)
+    if chain.torn or classes.is_open(value) or any(map(subject.resolver.is_filled, chain.classes)):
+        return True
+    return any(is_inscrutable(e) or name in (provided(e) or ()) for e in chain.externals)
+
+
+def _is_only_read(subject: Subject, name: str) -> bool:
+    """True where every mention in the files of the stack is a read: no text, no keyword."""
+    mention = re.compile(rb"(?<![.\w])" + name.encode() + rb"(?!\w)")
+    entries = (subject.entry(path) for path in subject.touched)
+    return not any(mention.search(entry.data) for entry in entries if entry is not None)
 
 
 def _is_dropped(subject: Subject, value: Value, name: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from backport.audit.functions import Definition, decorator_term, signature
-from backport.audit.paths import is_test
+from backport.audit.paths import is_test, with_conftests
 from backport.audit.records import EITHER, KEYWORD, Record
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.terms import dotted
@@ -35,6 +35,7 @@ _KNOWN = frozenset(
 """The fixtures of pytest and of its common plug-ins."""
 
 _NAMED = re.compile(rb"fixture\([^)]*name\s*=\s*[\"'](\w+)[\"']")
+_MARKS, _HOOK = "pytestmark", "pytest_generate_tests"
 _HARMLESS = frozenset({"inference_mode", "no_grad", "fixture", "asyncio"})
 
 
@@ -45,10 +46,14 @@ def check(subject: Subject) -> Iterator[Finding]:
     if not (name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"):
         return
     known = _KNOWN | frozenset(_visible(subject, source.path))
+    around = [*_marks(source.tree.body), *_hooked(subject, source.path)]
     for cls, node in _requesting(source.tree, name == "conftest.py"):
-        given = known | _parametrized(node)
+        suppliers, given = [*around, *node.decorator_list], known
         if cls is not None:
-            given |= _parametrized(cls) | {n.name for n in cls.body if isinstance(n, Definition)}
+            suppliers += cls.decorator_list if _is_plain(cls) else []
+            suppliers += [*_marks(cls.body), *_generated(cls.body)]
+            given = known | {n.name for n in cls.body if isinstance(n, Definition)}
+        given |= _supplied(suppliers, node)
         for parameter in _wanted(node, cls):
             if parameter not in given and not _comes_from_outside(subject, parameter):
                 message = f"no fixture `{parameter}` for `{node.name}`"
@@ -65,18 +70,34 @@ def _requesting(
     for node in tree.body:
         if isinstance(node, Definition) and _requests(node, conftest):
             yield None, node
-        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test") and not node.bases:
+        elif isinstance(node, ast.ClassDef) and _is_collected(node):
+            outside = conftest or not _is_plain(node)
             inner = (n for n in node.body if isinstance(n, Definition))
-            yield from ((node, n) for n in inner if _requests(n, conftest))
+            yield from ((node, n) for n in inner if _requests(n, outside))
 
 
-def _requests(node: Definition, conftest: bool) -> bool:
-    """True for a fixture, and for a test whose arguments no other decorator supplies."""
+def _is_collected(node: ast.ClassDef) -> bool:
+    """True for a class that pytest makes tests of: it leaves alone one that it cannot make
+    without arguments, or that says so."""
+    own = {n.name for n in node.body if isinstance(n, Definition)}
+    assigned = {getattr(t, "id", "") for n in node.body for t in getattr(n, "targets", ())}
+    hidden = own & {"__init__", "__new__"} or "__test__" in assigned
+    return node.name.startswith("Test") and not node.bases and not hidden
+
+
+def _requests(node: Definition, outside: bool) -> bool:
+    """True for a fixture, and, unless it stands outside of the tests that pytest alone
+    calls, for a test whose arguments no other decorator supplies."""
     names = [dotted(decorator_term(d)) for d in node.decorator_list]
     if any(name.rpartition(".")[2] == "fixture" for name in names):
         return True
-    plain = all(n.startswith("pytest.mark.") or n.rpartition(".")[2] in _HARMLESS for n in names)
-    return node.name.startswith("test") and not conftest and plain
+    return node.name.startswith("test") and not outside and _is_plain(node)
+
+
+def _is_plain(node: Definition | ast.ClassDef) -> bool:
+    """True where every decorator leaves the arguments alone, as `mock.patch` does not."""
+    names = [dotted(decorator_term(d)) for d in node.decorator_list]
+    return all(n.startswith("pytest.mark.") or n.rpartition(".")[2] in _HARMLESS for n in names)
 
 
 def _wanted(node: Definition, cls: ast.ClassDef | None) -> list[str]:
@@ -85,26 +106,69 @@ def _wanted(node: Definition, cls: ast.ClassDef | None) -> list[str]:
     return [p.name for p in parameters if p.kind in (EITHER, KEYWORD) and p.default is None]
 
 
-def _parametrized(node: Definition | ast.ClassDef) -> frozenset[str]:
-    """The arguments that `parametrize` supplies: all of them, where their names are computed."""
+def _supplied(suppliers: Iterable[ast.expr], node: Definition) -> frozenset[str]:
+    """The arguments that decorators, marks and hooks supply: all of the function's, where
+    one of them cannot be read."""
     names: set[str] = set()
-    for decorator in node.decorator_list:
-        if dotted(decorator_term(decorator)).rpartition(".")[2] != "parametrize":
-            continue
-        first = decorator.args[:1] if isinstance(decorator, ast.Call) else []
-        for part in getattr(first[0], "elts", first) if first else []:
-            text = getattr(part, "value", None)
-            if not isinstance(text, str):
-                return frozenset(a.arg for a in ast.walk(node) if isinstance(a, ast.arg))
-            names.update(piece.strip() for piece in text.split(","))
+    for supplier in suppliers:
+        found = _arguments(supplier)
+        if found is None:
+            return frozenset(parameter.name for parameter in signature(node))
+        names |= found
     return frozenset(names)
+
+
+def _arguments(supplier: ast.expr) -> set[str] | None:
+    """The arguments that `parametrize` names; none for other marks; None where a mark, or
+    what is parametrised, is computed."""
+    name = dotted(decorator_term(supplier))
+    last = name.rpartition(".")[2]
+    if last != "parametrize":
+        return set() if ".mark." in f".{name}" or last in _HARMLESS else None
+    call = supplier if isinstance(supplier, ast.Call) else ast.Call(supplier, [], [])
+    first = [*call.args, *(k.value for k in call.keywords if k.arg == "argnames")][:1]
+    parts = [part for node in first for part in getattr(node, "elts", first)]
+    texts = [getattr(part, "value", None) for part in parts]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return None
+    return {piece.strip() for text in texts for piece in str(text).split(",")}
+
+
+def _marks(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
+    """The marks that `pytestmark` gives to every test of a module or class."""
+    for node in body:
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        value = getattr(node, "value", None)
+        if value is not None and any(getattr(t, "id", "") == _MARKS for t in targets):
+            yield from getattr(value, "elts", [value])
+
+
+def _hooked(subject: Subject, path: str) -> Iterator[ast.expr]:
+    """What the hooks of a test file and of the conftests above it parametrise."""
+    for place in with_conftests(path):
+        record = subject.table.record(place)
+        if record is None or _HOOK not in record.names:
+            continue
+        read = subject.file if place == path else subject.read(place)
+        found = list(_generated(read.source.tree.body)) if read is not None else []
+        yield from found or [ast.Name(_HOOK)]  # imported, or without a word about what
+
+
+def _generated(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
+    """The calls in the hook of a module or class that may parametrise."""
+    for node in body:
+        if isinstance(node, Definition) and node.name == _HOOK:
+            own = node.args.args[-1].arg if node.args.args else ""
+            calls = (call for call in ast.walk(node) if isinstance(call, ast.Call))
+            for call in calls:
+                hands_on = any(getattr(argument, "id", "") == own for argument in call.args)
+                if hands_on or dotted(decorator_term(call)).endswith(".parametrize"):
+                    yield call
 
 
 def _visible(subject: Subject, path: str) -> Iterator[str]:
     """The names that a test file and the conftests above it bind."""
-    folders = path.split("/")[:-1]
-    above = ["/".join([*folders[:depth], "conftest.py"]) for depth in range(len(folders) + 1)]
-    for place in (path, *above):
+    for place in with_conftests(path):
         record = subject.table.record(place)
         if record is not None:
             yield from _bound(subject, record, place)

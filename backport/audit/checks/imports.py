@@ -10,6 +10,7 @@ from backport.audit import tolerance
 from backport.audit.modules import Kind, Target
 from backport.audit.paths import is_test
 from backport.audit.source import Site
+from backport.audit.standins import stand_ins
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.values import Sort
 from backport.core.outcomes import Finding
@@ -64,6 +65,8 @@ def _module(subject: Subject, site: Site[Any], level: int, name: str) -> Iterato
         return
     if not level and subject.ignored.covers(f"{name.replace('.', '/')}.py"):
         return
+    if not level and _is_made_up(subject, name):
+        return
     if not _may_appear(subject, level, name):
         shown = "." * level + name
         message = f"module `{shown}` is not in the tree"
@@ -83,6 +86,8 @@ def _from(subject: Subject, site: Site[Any], node: ast.ImportFrom) -> Iterator[F
         if alias.name == "*":
             continue
         if subject.resolver.symbol(target, alias.name, runtime=not typing) is None:
+            if not node.level and _is_made_up(subject, name):
+                return
             shown = f"{'.' * node.level}{name}.{alias.name}"
             message = f"`{'.' * node.level}{name}` does not define `{alias.name}`"
             quiet = bool(site.guard & _TOLERATED)
@@ -107,6 +112,12 @@ def _attribute(subject: Subject, site: Site[Any], node: ast.Attribute) -> Iterat
 
 def _target(subject: Subject, level: int, name: str) -> Target:
     return subject.table.modules.find(subject.file.source.path, level, name)
+
+
+def _is_made_up(subject: Subject, name: str) -> bool:
+    """True for a module that the file, or a conftest above it, puts into `sys.modules`."""
+    made = {name for read in subject.surroundings() for name in stand_ins(read.source)}
+    return any(name == each or name.startswith(f"{each}.") for each in made)
 
 
 def _is_built_later(subject: Subject, level: int, name: str) -> bool:

@@ -10,11 +10,14 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from backport.audit import tolerance
+from backport.audit.checks.replaced import named, passed, reaches, scope_of, stores, units
 from backport.audit.modules import Kind
 from backport.audit.source import Site
+from backport.audit.standins import stand_ins
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.terms import dotted, value_term
 from backport.audit.values import Sort, Type, Value, present
@@ -34,12 +37,14 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 class _Target(NamedTuple):
-    """An attribute that is replaced: of what, the node and the words that name it."""
+    """An attribute that is replaced: of what, the node and the words that name it, and what
+    is passed on the way to it. Without a name it is some attribute, nobody knows which."""
 
     owner: Type
     name: str
     node: ast.expr
     shown: str
+    way: Type
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -49,7 +54,9 @@ def check(subject: Subject) -> Iterator[Finding]:
         if site.guard & _QUIET or source.is_excused(site.node) or _may_create(site.node):
             continue
         target = _target(subject, site)
-        if target is not None and _lacks(subject, target):
+        if target is None or not target.name or not _lacks(subject, target):
+            continue
+        if not _is_filled(subject, site.node) and not _is_a_mock(subject, target):
             message = f"`{target.shown}` is replaced, and is not there"
             yield finding(source.path, target.node, MISSING, message, target.shown)
 
@@ -68,9 +75,10 @@ def _target(subject: Subject, site: Site[ast.Call]) -> _Target | None:
     if len(call.args) > 1 and function.endswith(_NAMED):
         owner, name = call.args[:2]
         text = _text(name)
-        shown = f"{dotted(value_term(owner))}.{text}"
-        if text.isidentifier():
-            return _Target(present(subject.file.type_of(owner, site.scope)), text, name, shown)
+        found = present(subject.file.type_of(owner, site.scope))
+        if text.isidentifier() or (found and not isinstance(name, ast.Constant)):
+            shown = f"{dotted(value_term(owner))}.{text}"
+            return _Target(found, text, name, shown, passed(subject.file, owner, site.scope))
     if call.args and f".{function}".endswith(_PATHS):
         path = _text(call.args[0])
         return _by_path(subject, call.args[0], path) if _PATH.fullmatch(path) else None
@@ -89,13 +97,15 @@ def _by_path(subject: Subject, node: ast.expr, path: str) -> _Target | None:
     if found.kind is not Kind.FILE:
         return None  # another project's, or a folder that may be one
     owner: Type = (Value(Sort.MODULE, found.path, top),)
+    way = owner
     for name in parts[:-1]:
-        target = _Target(owner, name, node, path)
+        target = _Target(owner, name, node, path, way)
         if not owner or _lacks(subject, target):
             return target
         given = [subject.resolver.attribute(value, name) or () for value in owner]
         owner = tuple(value for values in given for value in values) if all(given) else ()
-    return _Target(owner, parts[-1], node, path)
+        way += owner
+    return _Target(owner, parts[-1], node, path, way)
 
 
 def _lacks(subject: Subject, target: _Target) -> bool:
@@ -110,3 +120,55 @@ def _lacks(subject: Subject, target: _Target) -> bool:
         if value.sort is not Sort.MODULE and subject.table.is_loose(target.name, in_tests=True):
             return False
     return bool(target.owner)
+
+
+def _is_filled(subject: Subject, call: ast.Call) -> bool:
+    """True where the file gives the owner attributes by `setattr` or its `__dict__`."""
+    owner = dotted(value_term(call.args[0])).encode()
+    entry = subject.entry(subject.file.source.path) if owner else None
+    filling = rb"(?<![.\w])(?:setattr\(\s*%b\s*,|vars\(\s*%b\s*\)|%b\.__dict__)"
+    return entry is not None and bool(
+        re.search(filling.replace(b"%b", re.escape(owner)), entry.data)
+    )
+
+
+def _is_a_mock(subject: Subject, target: _Target) -> bool:
+    """True where something on the way to the attribute may be replaced itself already."""
+    way = {key for value in target.way for key in named(value)}
+    modules = {value.path for value in target.way if value.sort is Sort.MODULE}
+    shown = {subject.table.modules.name_of(path) for path in modules}
+    return any(
+        not shown.isdisjoint(stand_ins(places.source))
+        or any(
+            named(value)[0] in way for value in _replaced(replace(subject, reading=places), target)
+        )
+        for places in subject.surroundings()
+    )
+
+
+def _replaced(subject: Subject, target: _Target) -> Iterator[Value]:
+    """What a file replaces, as far as that reaches the target: what it is unreplaced."""
+    source, resolver = subject.file.source, subject.resolver
+    found = units(source)
+    for site in source.calls:
+        if reaches(site.node, target.node, found):
+            for owner, name in _owners(subject, site):
+                yield from (resolver.attribute(owner, name) or ()) if name else (owner,)
+    for node in stores(source.tree):
+        if reaches(node, target.node, found):
+            yield from subject.file.type_of(node, scope_of(source, node))
+
+
+def _owners(subject: Subject, site: Site[ast.Call]) -> Iterator[tuple[Value, str]]:
+    """The objects of which a call replaces attributes, and the names of those."""
+    call = site.node
+    if dotted(value_term(call.func)).endswith("patch.multiple") and call.args:
+        path = f"{_text(call.args[0])}.any"
+        by_path = _by_path(subject, call, path) if _PATH.fullmatch(path) else None
+        owners = by_path.owner if by_path else subject.file.type_of(call.args[0], site.scope)
+        names = [keyword.arg or "" for keyword in call.keywords]
+        yield from ((owner, name) for owner in owners for name in names)
+        return
+    target = _target(subject, site)
+    if target is not None:
+        yield from ((owner, target.name) for owner in target.owner)
