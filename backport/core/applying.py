@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from backport.core.applying_files import Adaptations, Step, apply_file
+from backport.core.applying_files import apply_file
+from backport.core.applying_steps import Adaptations, Step
 from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
 from backport.core.patches import FilePatch, HunkId, Patch, hunk_ids
 from backport.core.reversing import reverse

@@ -109,12 +109,11 @@ def _judged(
 
 
 def _unpaired(base: bytes, ours: bytes) -> str:
-    """A name that stands several times on one side and another number of times on the other:
-    which of them is which cannot be told."""
+    """A name that both sides define, one of them more often: which is which cannot be told."""
     counts = definitions(base), definitions(ours)
     for name in sorted(counts[0].keys() & counts[1].keys()):
         old, new = (count[name] for count in counts)
-        if old != new and max(old, new) > 1:
+        if old != new:
             shown = b".".join(name).decode("utf-8", "replace")
             here, there = counted(new, "time"), counted(old, "time")
             return f"{shown} is defined {here} here, and {there} where the patch was made"

@@ -306,3 +306,14 @@ def test_which_of_several_of_one_name_is_left_cannot_be_told() -> None:
     assert found.why == "A.x is defined 1 time here, and 2 times where the patch was made"
     same = PAIR.replace("a = 1", "a = 2")
     assert merge_file("m.py", *(text.encode() for text in (PAIR, same, theirs))).applied
+    more = PAIR + "\n\ndef twice(): ...\n\n\ndef twice(): ...\n"
+    assert merge_file("m.py", *(text.encode() for text in (PAIR, more, theirs))).applied
+
+
+def test_a_pair_that_only_the_target_has_leaves_no_doubt() -> None:
+    base = "def f():\n    a = 1\n    b = 2\n"
+    ours = base.replace("a = 1", "a = 3") + "\n\ndef g(): ...\n\n\ndef g(): ...\n"
+    found = merge_file(
+        "m.py", base.encode(), ours.encode(), base.replace("b = 2", "b = a").encode()
+    )
+    assert (found.applied, found.why) == (True, "")

@@ -35,6 +35,7 @@ HEART = {
     "backport/core/placing.py": ("test_placing", "test_properties", "test_applying"),
     "backport/core/applying.py": ("test_applying", "test_properties", "test_merging_stacks"),
     "backport/core/applying_files.py": ("test_applying", "test_properties"),
+    "backport/core/applying_steps.py": ("test_applying",),
     "backport/core/merging.py": ("test_merging", "test_applying"),
     **{
         f"backport/core/merging_{name}.py": (
