@@ -34,9 +34,9 @@ def apply_stack(
     """
     known = preimages(stack) if preimages else None
     result = _applied(stack, adaptations, tree, known, merges=False)
-    if known is None or not any(hunk.outcome.failed for hunk in result.hunks):
-        return result
-    return _applied(stack, adaptations, tree, known, merges=True)
+    if known and any(hunk.outcome.failed for hunk in result.hunks):
+        return _applied(stack, adaptations, tree, known, merges=True)
+    return result
 
 
 def _applied(
@@ -162,14 +162,11 @@ def _may_be_there(hunks: list[HunkResult], stack: Stack, tree: Tree) -> bool:
     """True where the whole stack stands already, though not every hunk alone can tell.
 
     Where lines that a hunk removes still stand, its result may stand elsewhere by
-    chance, and the stack is not there. No more is it where a hunk was only found at a
-    look-alike of its place.
+    chance, and the stack is not there. No more is it where two places cannot be told apart,
+    or a hunk was only found at a look-alike of its place.
     """
-    undone = any(
-        (hunk.outcome.placed or hunk.outcome is Outcome.AMBIGUOUS) and not hunk.inserts
-        for hunk in hunks
-    )
-    unsure = any(hunk.outcome is Outcome.AMBIGUOUS and len(hunk.candidates) == 1 for hunk in hunks)
+    undone = any(hunk.outcome.placed and not hunk.inserts for hunk in hunks)
+    unsure = any(hunk.outcome is Outcome.AMBIGUOUS for hunk in hunks)
     return not undone and not unsure and _contained(stack, tree)
 
 

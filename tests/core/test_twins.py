@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from backport.core.applying import apply_stack
+from backport.core.outcomes import Outcome, StackOutcome, StackResult
 from backport.core.parsing import parse_diff
 from backport.core.placing import place
+from backport.core.preimages import Preimages
+from backport.core.stacks import Stack
 from backport.core.texts import Target
 from backport.core.twins import Doubt, doubt
-from tests.builders import diff
+from tests.builders import diff, git_blob_id, stack, tree
 
 BODY = "a = 1\nb = 2\nc = 3\nport = 80\nd = 4\ne = 5\nf = 6\n"
 HOME = f"[one]\n{BODY}[two]\n{BODY}"
@@ -65,3 +69,58 @@ def test_lines_above_move_both(above: str) -> None:
     true = place(hunk, Target("m.cfg", (above + OTHER_SECOND).encode()))
     assert true.edit is not None
     assert doubt(hunk, true.edit, HOME.encode(), target) is None
+
+
+# ---------------------------------------------------------------- a whole stack
+
+
+INDEXED = diff("m.cfg", HOME, HOME.replace("port = 80", "port = 81", 1), index=True)
+INSERTED = diff("m.cfg", HOME, HOME.replace("port = 80", "port = 80\nx = 1", 1), index=True)
+
+
+def applied(change: bytes, target: str, *, known: bool = True) -> StackResult:
+    def sources(one: Stack) -> Preimages:
+        return Preimages(one, {git_blob_id(HOME.encode()): HOME.encode()}.get, lambda: None)
+
+    return apply_stack(stack(change), {}, tree({"m.cfg": target}), sources if known else None)
+
+
+def test_with_the_pre_image_the_change_goes_to_its_own_place() -> None:
+    result = applied(INDEXED, OTHER_FIRST)
+    assert [hunk.outcome for hunk in result.hunks] == [Outcome.MERGED]
+    entry = result.changes["m.cfg"]
+    assert entry is not None
+    assert entry.data.decode() == OTHER_FIRST.replace("port = 80", "port = 81", 1)
+
+
+def test_without_it_nobody_can_tell() -> None:
+    assert applied(INDEXED, OTHER_FIRST, known=False).hunks[0].outcome is Outcome.MOVED
+
+
+def test_its_own_place_stays_what_it_was() -> None:
+    (hunk,) = applied(INDEXED, OTHER_SECOND).hunks
+    assert (hunk.outcome, hunk.line) == (Outcome.EXACT, 5)
+
+
+def test_where_nothing_tells_a_person_does() -> None:
+    result = applied(INDEXED, f"[two]\n{BODY}")
+    (hunk,) = result.hunks
+    assert (hunk.outcome, hunk.candidates) == (Outcome.AMBIGUOUS, (5,))
+    assert result.outcome is StackOutcome.CONFLICT
+
+
+@pytest.mark.parametrize("change", [INDEXED, INSERTED], ids=["changed", "inserted"])
+def test_a_stack_that_stands_at_the_look_alike_is_not_there(change: bytes) -> None:
+    new = "port = 81" if change == INDEXED else "port = 80\nx = 1"
+    first = BODY.replace("b = 2", "b = 22")
+    target = f"[one]\n{first}[two]\n{BODY.replace('port = 80', new)}"
+    result = applied(change, target)
+    assert result.outcome is StackOutcome.APPLIED
+    entry = result.changes["m.cfg"]
+    assert entry is not None
+    assert entry.data.decode().count(new) == 2
+
+
+def test_one_that_stands_at_its_own_place_is_there() -> None:
+    there = OTHER_SECOND.replace("port = 80", "port = 81", 1)
+    assert applied(INDEXED, there).outcome is StackOutcome.ALREADY

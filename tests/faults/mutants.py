@@ -33,8 +33,11 @@ from tests.repos import PROJECT
 
 HEART = {
     "backport/core/placing.py": ("test_placing", "test_properties", "test_applying"),
-    "backport/core/applying.py": ("test_applying", "test_properties", "test_merging_stacks"),
-    "backport/core/applying_files.py": ("test_applying", "test_properties"),
+    "backport/core/applying.py": (
+        *("test_applying", "test_twins", "test_properties", "test_merging_stacks"),
+    ),
+    "backport/core/applying_files.py": ("test_applying", "test_twins", "test_properties"),
+    "backport/core/twins.py": ("test_twins",),
     "backport/core/applying_steps.py": ("test_applying",),
     "backport/core/merging.py": ("test_merging", "test_applying"),
     **{
@@ -58,7 +61,11 @@ HEART = {
     },
 }
 # a file and a change in it that no test can see, and why
+_FAILED = "any((hunk.outcome.failed for hunk in result.hunks))"
 EQUIVALENT: dict[tuple[str, str], str] = {
+    ("backport/core/applying.py", f"known and {_FAILED} -> known or {_FAILED}"): (
+        "where nothing is left to be merged, the second pass comes to what the first one did"
+    ),
     ("backport/core/merging_regions.py", "there > line -> there >= line"): (
         "the line that is placed is not among those that are there"
     ),
