@@ -55,6 +55,6 @@ def _changed(hunk: Hunk, base: bytes) -> list[bytes] | None:
     lines, old = split_keeping_ends(base), split_keeping_ends(hunk.before)
     start = hunk.old_start - 1
     end = start + len(old)
-    if start < 0 or lines[start:end] != old:
+    if lines[start:end] != old:
         return None
     return [*lines[:start], *split_keeping_ends(hunk.after), *lines[end:]]

@@ -543,6 +543,12 @@ def test_a_name_or_mode_that_is_not_there_is_made_though_the_content_stands(
     assert (result.hunks[0].added, result.hunks[0].removed) == (0, 0)
 
 
+def test_a_rename_of_a_file_that_has_the_mode_already_is_made() -> None:
+    result = half(MODES + NAMES, {"f": executable(TEN)}, hunk=b"")
+    assert (outcomes(result), details(result)) == ([Outcome.EXACT], [""])
+    assert result.changes == {"f": None, "g": executable(TEN)}
+
+
 def test_a_mode_is_made_where_only_the_lines_tell_that_the_content_stands() -> None:
     change = raw(f"diff --git a/f b/f\n{MODES}--- a/f\n+++ b/f\n") + TEN_HUNK
     assert applied(change, {"f": "top\n" + TEN}) == {"f": executable("top\n" + TEN)}

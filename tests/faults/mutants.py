@@ -66,6 +66,9 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("backport/core/applying.py", f"known and {_FAILED} -> known or {_FAILED}"): (
         "where nothing is left to be merged, the second pass comes to what the first one did"
     ),
+    ("backport/core/applying_steps.py", "merges: bool = False -> merges: bool = True"): (
+        "each pass says it anew, and without pre-images nothing is merged"
+    ),
     ("backport/core/merging_regions.py", "there > line -> there >= line"): (
         "the line that is placed is not among those that are there"
     ),
