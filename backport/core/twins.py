@@ -43,7 +43,7 @@ def doubt(hunk: Hunk, edit: Edit | None, base: bytes, target: bytes) -> Doubt | 
 
 def _count(block: bytes, text: bytes) -> int:
     """How often the lines stand in the text, overlapping ones included."""
-    found, at = 0, text.find(block) if block else -1
+    found, at = 0, text.find(block)
     while at != -1:
         found += at == 0 or text[at - 1 : at] == b"\n"
         at = text.find(block, at + 1)

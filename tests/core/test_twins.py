@@ -62,6 +62,15 @@ def test_lines_that_only_end_alike_are_no_twins() -> None:
     assert doubted(f"x = 0\n[one]\n{BODY}", f"[one]\n{BODY}# {BODY}") is None
 
 
+def test_a_twin_at_the_top_of_the_text_counts() -> None:
+    home = f"{BODY}[two]\n{BODY}"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81", 1)))[0].hunks[0]
+    target = f"g = 1\n[two]\n{BODY}"
+    found = place(hunk, Target("m.cfg", target.encode()))
+    assert found.edit is not None
+    assert doubt(hunk, found.edit, home.encode(), target.encode()) is not None
+
+
 @pytest.mark.parametrize("above", ["", "x = 0\n", "x = 0\n" * 30])
 def test_lines_above_move_both(above: str) -> None:
     hunk = parse_diff(CHANGE)[0].hunks[0]
