@@ -10,7 +10,7 @@ from backport.core.parsing import parse_diff
 from backport.core.placing import place
 from backport.core.preimages import Preimages
 from backport.core.stacks import Stack
-from backport.core.texts import Target
+from backport.core.texts import Edit, Target
 from backport.core.twins import Doubt, doubt
 from tests.builders import diff, git_blob_id, stack, tree
 
@@ -60,6 +60,15 @@ def test_lines_that_stood_once_are_not_doubted() -> None:
 
 def test_lines_that_only_end_alike_are_no_twins() -> None:
     assert doubted(f"x = 0\n[one]\n{BODY}", f"[one]\n{BODY}# {BODY}") is None
+
+
+def test_twins_that_overlap_count() -> None:
+    blank = "\n" * 4
+    change = diff("m.cfg", blank, "\n\nx\n\n\n", context=1)
+    hunk = parse_diff(change)[0].hunks[0]
+    found = doubt(hunk, Edit(0, 0, b"x\n"), blank.encode(), blank.encode())
+    assert found is not None
+    assert "stand 3 times" in found.why
 
 
 def test_a_twin_at_the_top_of_the_text_counts() -> None:
