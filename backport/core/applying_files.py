@@ -180,7 +180,7 @@ def _place_hunks(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResul
     """The text with every hunk in its place, or None where one has none."""
     target = Target(step.file.old_path or "", entry.data)
     known = _same_blob(step.file.old_blob, entry.data)
-    base = _Preimage(None if known else step)
+    base = _Preimage(step)
     results: list[HunkResult] = []
     edits: list[Edit] = []
     alike = Counter((hunk.lines, hunk.scope) for hunk in step.file.hunks)
@@ -189,7 +189,7 @@ def _place_hunks(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResul
         results += found[0]
         edits += found[1]
     if any(result.outcome.failed for result in results):
-        return _merge_rest(step, target, results, edits)
+        return _merge_rest(step, target, results, edits, base)
     try:
         return splice(target.text, edits), results
     except ValueError as error:
@@ -201,15 +201,13 @@ def _place_hunks(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResul
 class _Preimage:
     """The text that the file's patch was made on, looked up once and only when asked for."""
 
-    def __init__(self, step: Step | None) -> None:
+    def __init__(self, step: Step) -> None:
         self._step = step
 
     @cached_property
     def text(self) -> bytes | None:
         step = self._step
-        if step is None or step.preimages is None:
-            return None
-        return step.preimages.find(step.patch, step.file)
+        return step.preimages.find(step.patch, step.file) if step.preimages else None
 
 
 def _sure(hunk: Hunk, target: Target, found: Placement, base: _Preimage, merges: bool) -> Placement:
@@ -226,7 +224,7 @@ def _sure(hunk: Hunk, target: Target, found: Placement, base: _Preimage, merges:
 
 
 def _merge_rest(
-    step: Step, target: Target, results: list[HunkResult], edits: list[Edit]
+    step: Step, target: Target, results: list[HunkResult], edits: list[Edit], base: _Preimage
 ) -> tuple[bytes | None, list[HunkResult]]:
     """Hunks without a place merged with the text they were made on, where that is asked for."""
     mine = (i for i, result in enumerate(results) if result.outcome.failed)
@@ -238,8 +236,7 @@ def _merge_rest(
         ours = splice(target.text, edits)
     except ValueError:
         ours = None
-    base = step.preimages.find(step.patch, step.file)
-    return merged_file(step.patch, step.file, base, (target.text, ours), results)
+    return merged_file(step.patch, step.file, base.text, (target.text, ours), results)
 
 
 def _place_one(
@@ -254,7 +251,9 @@ def _place_one(
     if isinstance(entry, Reanchor):
         placement = place_at(hunk, target, entry.put)
     else:
-        placement = _sure(hunk, target, place(hunk, target, known, alike=alike), base, step.merges)
+        placement = place(hunk, target, known, alike=alike)
+        if not known:
+            placement = _sure(hunk, target, placement, base, step.merges)
     edits = [placement.edit] if placement.edit else []
     return [step.result(index, placement, hunk)], edits
 

@@ -91,7 +91,10 @@ def check_targets(
     What each result is kept under is added to `keys` ("" where it cannot be kept).
     """
     identity = tool_identity() if cache else ""
-    plans = [_plan(library, manifest, reader, options, cache, identity) for manifest in manifests]
+    homes = _homes(library, reader) if cache else []
+    plans = [
+        _plan(library, manifest, reader, options, cache, identity, homes) for manifest in manifests
+    ]
     done = {plan.manifest.name: plan.known for plan in plans if plan.known}
     cold = [plan for plan in plans if not plan.known]
     count = jobs or usable_cores()
@@ -111,7 +114,7 @@ def check_targets(
             done[plan.manifest.name] = target_of(values["target"])
             told(len(done), len(plans))
             if cache and plan.key and _keepable(done[plan.manifest.name]):
-                cache.write(plan.key, values)
+                cache.write(plan.key, {**values, "homes": homes})
     if keys is not None:
         keys += [plan.key if _keepable(done[plan.manifest.name]) else "" for plan in plans]
     if cache and cold:
@@ -156,8 +159,7 @@ def _try(library: Library, plan: _Plan, reader: Checkout, options: Options) -> d
             path: [entry.mode, blob_id(entry.data, reader.algorithm)] if entry else None
             for path, entry in changes.items()
         }
-        kept = {"commit": plan.commit, "after": after, "homes": _homes(library, reader)}
-        return {"target": target_values(report), **kept}
+        return {"target": target_values(report), "commit": plan.commit, "after": after}
     except BackportError as error:
         return {"target": _failed(manifest, reader, str(error))}
     except Exception as error:  # noqa: BLE001 - a bug in one target must not hide the others
@@ -194,6 +196,7 @@ def _plan(
     options: Options,
     cache: ResultCache | None,
     identity: str,
+    homes: list[str],
 ) -> _Plan:
     if cache is None:
         return _Plan(manifest)
@@ -204,7 +207,7 @@ def _plan(
     except BackportError:
         return _Plan(manifest)  # the target's own report will say what is wrong
     kept = cache.read(key)
-    known = _revived(kept, commit, base, reader, _homes(library, reader)) if kept else None
+    known = _revived(kept, commit, base, reader, homes) if kept else None
     return _Plan(manifest, key, commit, known)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from backport.audit.index import class_records
 from backport.audit.paths import is_test
@@ -25,20 +25,25 @@ _ENFORCING = "abc.ABC"
 
 def check(subject: Subject) -> Iterator[Finding]:
     """Classes that the stack touches or whose bases it touches, and that cannot be made."""
-    classes = subject.resolver.classes
-    family = dict.fromkeys(
+    for cls in family(subject):
+        for name, base in _left(subject.resolver, cls):
+            message = f"`{cls.name}` leaves `{name}` abstract, as `{base.name}` declares it"
+            yield of_class(cls, LEFT, message, f"{cls.name}.{name}")
+
+
+def family(subject: Subject) -> Iterable[Value]:
+    """The classes that the stack touches, and those below them."""
+    return dict.fromkeys(
         each
         for path in sorted(subject.touched)
         for cls in classes_at(subject.table, path)
-        for each in (cls, *classes.descendants(cls))
+        for each in (cls, *subject.resolver.classes.descendants(cls))
     )
-    for cls in family:
-        for name, base in _left(subject.resolver, cls):
-            message = f"`{cls.name}` leaves `{name}` abstract, as `{base.name}` declares it"
-            yield Finding(
-                cls.path, cls.line, 1, Severity.ERROR,
-                LEFT.code, message, f"{cls.name}.{name}", LEFT.mend,
-            )  # fmt: skip
+
+
+def of_class(cls: Value, rule: Rule, message: str, symbol: str) -> Finding:
+    """A finding about a class as a whole, told at its line."""
+    return Finding(cls.path, cls.line, 1, Severity.ERROR, rule.code, message, symbol, rule.mend)
 
 
 def needs(subject: Subject) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backport.audit.checks.abstract import classes_at
+from backport.audit.checks.abstract import family, needs, of_class
 from backport.audit.records import EITHER
 from backport.audit.signatures import Signatures
 from backport.audit.subject import Check, Rule, Subject
 from backport.audit.values import Value
-from backport.core.outcomes import Finding, Severity
+from backport.core.outcomes import Finding
 
 ORDER = Rule(
     "field-order",
@@ -24,26 +24,12 @@ ORDER = Rule(
 
 def check(subject: Subject) -> Iterator[Finding]:
     """Classes that the stack touches or whose bases it touches, with a field out of order."""
-    classes = subject.resolver.classes
-    family = dict.fromkeys(
-        each
-        for path in sorted(subject.touched)
-        for cls in classes_at(subject.table, path)
-        for each in (cls, *classes.descendants(cls))
-    )
-    for cls in family:
+    for cls in family(subject):
         found = out_of_order(Signatures(subject.resolver), cls)
         if found:
             field, before = found
             message = f"`{cls.name}.{field}` has no default and follows `{before}`, which has one"
-            yield Finding(
-                cls.path, cls.line, 1, Severity.ERROR,
-                ORDER.code, message, f"{cls.name}.{field}", ORDER.mend,
-            )  # fmt: skip
-
-
-def needs(subject: Subject) -> str:
-    return "" if subject.before is not None or subject.touched else "nothing is changed"
+            yield of_class(cls, ORDER, message, f"{cls.name}.{field}")
 
 
 CHECK = Check(check, (ORDER,), per_file=False, needs=needs)
