@@ -32,6 +32,7 @@ import time
 import zlib
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -183,6 +184,7 @@ class Judged(NamedTuple):
 IMPORT_CODES = frozenset(
     {"undefined-name", "used-before-definition", "typing-only-name", "undefined-export"}
     | {"missing-module", "missing-symbol", "missing-attribute", "missing-patch-target"}
+    | {"newer-dependency"}
 )
 """What a name means that is bare, imported, read on a module or given in a string."""
 NAME_CODES = IMPORT_CODES | {"unknown-attribute"}
@@ -203,10 +205,13 @@ def judge(auditors: Auditors, pair: Pair) -> Judged | None:
     wanted = _difference(before, repository.files(repository.tree_of(pair["B"])))
     scope = {*pair["files_O"], *pair.get("scope", ()), *change}
     kind = _compared(repository, change, wanted, scope)
-    return Judged(pair, kind, *speak(auditors, onto, change))
+    home = StoredTree(repository, repository.tree_of(pair["P"]))
+    return Judged(pair, kind, *speak(auditors, onto, change, home))
 
 
-def speak(auditors: Auditors, onto: str, change: Change) -> tuple[list[Finding], float]:
+def speak(
+    auditors: Auditors, onto: str, change: Change, home: StoredTree
+) -> tuple[list[Finding], float]:
     """What the audit says of a change to a tree, and how many seconds it takes beside the table."""
     read = auditors.repository.read
     entries = {
@@ -215,6 +220,7 @@ def speak(auditors: Auditors, onto: str, change: Change) -> tuple[list[Finding],
         if found is None or found[0] != GITLINK
     }
     auditor = auditors.of(onto)
+    auditor.options = replace(auditor.options, homes=dict.fromkeys(change, (home,)))
     begin = time.process_time()
     findings = [finding for result in auditor.audit(entries) for finding in result.findings]
     return findings, time.process_time() - begin

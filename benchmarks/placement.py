@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from backport.core.objects import blob_id
 from backport.core.outcomes import Severity
-from benchmarks.audit_backports import Auditors, Repository, speak
+from benchmarks.audit_backports import Auditors, Repository, StoredTree, speak
 from benchmarks.place_commit import Conflict, Placed, Store, git_merge, place_all
 
 Pair = dict[str, Any]
@@ -139,7 +139,8 @@ def _one(scorer: Any, repo: Any, store: Store, auditors: Auditors | None, pair: 
     for one in placed:
         if one.entry:
             changed[one.path] = (one.entry.mode, blob_id(one.entry.data))
-    findings, _ = speak(auditors, onto, changed)
+    home = StoredTree(auditors.repository, auditors.repository.tree_of(pair["P"]))
+    findings, _ = speak(auditors, onto, changed, home)
     return result._replace(flagged=any(f.severity is Severity.ERROR for f in findings))
 
 

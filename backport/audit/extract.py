@@ -32,7 +32,8 @@ from backport.audit.terms import Term, annotation_term, base_term, instance, val
 _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
 _COMPUTED = rb"(?!\s|[\"']\w+[\"']\s*[,)])"  # no whole name in quotes comes next
 _FILLED = re.compile(rb"setattr(?:__)?\(\s*(\w+)\s*,\s*" + _COMPUTED)
-_WORDS = re.compile(rb"[A-Za-z_]\w{2,}")
+SHORTEST_WORD = 3
+_WORDS = re.compile(rb"[A-Za-z_]\w{%d,}" % (SHORTEST_WORD - 1))
 _NAMED = re.compile(rb"""\(\s*(?:([\w.\[\]]+)\s*,\s*)?["'](\w+)["']""")
 _PUT = re.compile(rb"(?:\.__dict__|vars\([\w.]+\))\[[\"'](\w+)[\"']\]\s*=[^=]")
 _LAST_WORD = re.compile(rb"\.?\w+\Z")
@@ -67,7 +68,7 @@ def extract(source: bytes) -> Record:
 
 
 def mentions(source: bytes) -> frozenset[str]:
-    """Every word of three or more letters in the file, to find who may use a name."""
+    """Every word in the file but the shortest, to find who may use a name."""
     return frozenset(word.decode() for word in set(_WORDS.findall(source)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from backport.audit.resolve import Resolver
 from backport.audit.scoping import Places
 from backport.audit.table import Table
 from backport.core.outcomes import Finding, Severity
-from backport.core.trees import EXECUTABLE, REGULAR, Entry
+from backport.core.trees import EXECUTABLE, REGULAR, Entry, Tree
 
 Version = tuple[int, int]
 
@@ -49,7 +49,8 @@ class Options:
     `minimum` is the oldest Python to support (None: what the tree's own pyproject asks
     for). `dropped` names what dropped hunks would have defined. `carried` are the commits
     of the stack and `history` the source's later ones, None where it is not at hand.
-    `checks` names the checks to run (None: all that need nothing extra).
+    `checks` names the checks to run (None: all that need nothing extra). `homes` gives, by
+    path, the releases that the patches to it were made on, where those are at hand.
     """
 
     cache: Path | None = None
@@ -59,6 +60,7 @@ class Options:
     dropped: frozenset[str] = frozenset()
     carried: tuple[Commit, ...] = ()
     history: tuple[Commit, ...] | None = None
+    homes: Mapping[str, tuple[Tree, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

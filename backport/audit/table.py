@@ -8,7 +8,7 @@ from functools import cached_property
 
 from backport.audit.building import is_source
 from backport.audit.compiles import blob_id
-from backport.audit.extract import extract, mentions
+from backport.audit.extract import SHORTEST_WORD, extract, mentions
 from backport.audit.index import Index, Place
 from backport.audit.modules import Modules
 from backport.audit.records import UNREADABLE, Record, Registration
@@ -70,6 +70,10 @@ class Table:
             if path not in self.changed:
                 yield path
         yield from (path for path, words in self.words.items() if word in words)
+
+    def says(self, word: str) -> bool:
+        """True where some Python file holds this word, and for words too short to be listed."""
+        return len(word) < SHORTEST_WORD or any(True for _ in self.mentioning(word))
 
     def extending(self, name: str) -> list[Place]:
         """The classes with a base of this last name."""

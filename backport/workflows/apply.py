@@ -68,7 +68,7 @@ def _judge(
     work = _compute(library, manifest, repository)
     checks = [
         *work.evaluation.checks,
-        *verify(library, manifest, work.base, work.evaluation, options.audit),
+        *verify(library, manifest, work.base, work.evaluation, repository, options.audit),
         prove(library, manifest, repository, work.evaluation, options.parity),
         _lock(library, work, options),
     ]

@@ -9,6 +9,7 @@ from backport.core.manifests import Manifest
 from backport.core.reports import StackReport, TargetReport
 from backport.library import Library
 from backport.mainline import taken_back
+from backport.workflows.preimages import preimages
 from backport.workflows.verify import verify
 
 
@@ -17,15 +18,15 @@ def audit_target(library: Library, manifest: Manifest, checkout: Checkout) -> Ta
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    done = evaluate(manifest, library.stacks, base)
+    done = evaluate(manifest, library.stacks, base, preimages(checkout))
     history = taken_back(checkout, commit)
-    checks = (*done.checks, *verify(library, manifest, base, done, audit=True, history=history))
+    checks = verify(library, manifest, base, done, checkout, audit=True, history=history)
     return TargetReport(
         manifest.name,
         manifest.branch,
         commit,
         None,
         tuple(StackReport(result) for result in done.results),
-        accept(checks, manifest.accepts),
+        accept((*done.checks, *checks), manifest.accepts),
         repository=checkout.shown,
     )

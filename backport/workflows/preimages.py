@@ -24,10 +24,12 @@ def preimages(checkout: Checkout) -> Sources:
     def of(stack: Stack) -> Preimages:
         from backport.core.preimages import Preimages
 
-        def home() -> Tree | None:
-            commit = checkout.commit_id(stack.home) if stack.home else None
-            return checkout.tree(commit) if commit else None
-
-        return Preimages(stack, blob, home)
+        return Preimages(stack, blob, lambda: home_of(checkout, stack))
 
     return of
+
+
+def home_of(checkout: Checkout, stack: Stack) -> Tree | None:
+    """The release that a stack's patches were made on; None where it is not at hand."""
+    commit = checkout.commit_id(stack.home) if stack.home else None
+    return checkout.tree(commit) if commit else None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from backport.audit.versions import Version, parse, satisfies
+from backport.audit.requirements import IMAGE, Pin, canonical, pins
+from backport.audit.versions import satisfies
 from backport.core.outcomes import CheckResult, Finding, Severity, Status
 from backport.core.paths import decode
 from backport.core.stacks import Stack
 from backport.core.trees import Tree
-
-PINS = "docker/Dockerfile.rocm_base"
 
 
 def check_requires(tree: Tree, stacks: Sequence[Stack]) -> CheckResult:
@@ -25,7 +23,7 @@ def check_requires(tree: Tree, stacks: Sequence[Stack]) -> CheckResult:
         for project, wanted in stack.requires.items():
             asked = True
             pin = _pin(tree, project)
-            meets = satisfies(pin[1], wanted) if pin else None
+            meets = satisfies(pin.version, wanted) if pin else None
             if pin is None or meets is None:
                 unknown.append(project)
             elif not meets:
@@ -39,26 +37,17 @@ def check_requires(tree: Tree, stacks: Sequence[Stack]) -> CheckResult:
     return CheckResult("requires", Status.PASSED)
 
 
-def _pin(tree: Tree, project: str) -> tuple[int, Version, str] | None:
-    """The line, the version and the text of a project's pin in the target's ROCm image."""
-    entry = tree.entry(PINS)
-    name = re.escape(project.upper()).encode()
-    found = re.search(
-        rb"^ARG %s_BRANCH=\"?([\w.+-]+)" % name, entry.data if entry else b"", re.MULTILINE
-    )
-    if not found or not entry:
-        return None
-    text = decode(found.group(1))
-    version = parse(text)
-    line = entry.data.count(b"\n", 0, found.start()) + 1
-    return (line, version, text) if version else None
+def _pin(tree: Tree, project: str) -> Pin | None:
+    """What the target's ROCm image pins of a project."""
+    entry = tree.entry(IMAGE)
+    return pins(decode(entry.data) if entry else "").get(canonical(project))
 
 
-def _unmet(stack: Stack, project: str, wanted: str, pin: tuple[int, Version, str]) -> Finding:
-    message = f"{stack.name} requires {project} {wanted}, the target pins {pin[2]}"
+def _unmet(stack: Stack, project: str, wanted: str, pin: Pin) -> Finding:
+    message = f"{stack.name} requires {project} {wanted}, the target pins {pin.tag}"
     return Finding(
-        PINS,
-        pin[0],
+        IMAGE,
+        pin.line,
         1,
         Severity.ERROR,
         "requirement-unmet",

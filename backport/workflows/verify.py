@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from backport.checkout import Checkout
 from backport.core.evaluating import Evaluation
 from backport.core.manifests import Drop, Manifest
-from backport.core.outcomes import CheckResult, StackOutcome, Status
+from backport.core.outcomes import CheckResult, StackOutcome, StackResult, Status
 from backport.core.paths import decode
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 from backport.library import Library
+from backport.workflows.preimages import home_of
 
 if TYPE_CHECKING:
     from backport.audit import Commit
@@ -25,13 +27,15 @@ def verify(
     manifest: Manifest,
     base: Tree,
     evaluation: Evaluation,
+    checkout: Checkout,
     audit: bool,
     history: Sequence[tuple[str, str]] | None = None,
 ) -> tuple[CheckResult, ...]:
     """Compile and audit the changed files; `not_run` with the reason where that was left out.
 
     The audit tells only what the stacks made worse, against the pristine base. `history`
-    holds the (id, message) of later commits of the source that take back others.
+    holds the (id, message) of later commits of the source that take back others. What the
+    stacks were made on is looked up in `checkout`.
     """
     if not audit:
         return (CheckResult("compile", Status.NOT_RUN, note=LEFT_OUT),)
@@ -47,7 +51,8 @@ def verify(
     from backport.workflows.requiring import check_requires
 
     stacks = [library.stacks[result.stack] for result in applied]
-    options = _options(library, manifest, stacks, history)
+    homes = _homes(library, applied, checkout)
+    options = _options(library, manifest, stacks, history, homes)
     checks = audited(base, evaluation.changes, options=options)
     patched = Overlay(base, dict(evaluation.changes))
     return (*checks, check_requires(patched, stacks))
@@ -58,6 +63,7 @@ def _options(
     manifest: Manifest,
     stacks: Sequence[Stack],
     history: Sequence[tuple[str, str]] | None,
+    homes: Mapping[str, tuple[Tree, ...]],
 ) -> AuditOptions:
     from backport.audit import Commit, Options, names_defined
     from backport.sources import cache_dir
@@ -75,7 +81,20 @@ def _options(
         dropped=names_defined(lines),
         carried=tuple(commit for stack in stacks for commit in _carried(stack)),
         history=later,
+        homes=homes,
     )
+
+
+def _homes(
+    library: Library, applied: Sequence[StackResult], checkout: Checkout
+) -> dict[str, tuple[Tree, ...]]:
+    """By path, the releases that the patches to it were made on, as far as they are at hand."""
+    found: dict[str, tuple[Tree, ...]] = {}
+    for result in applied:
+        home = home_of(checkout, library.stacks[result.stack])
+        if home is not None:
+            found.update({path: (*found.get(path, ()), home) for path in result.changes})
+    return found
 
 
 def _carried(stack: Stack) -> Iterator[Commit]:

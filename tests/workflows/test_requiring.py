@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from backport.audit.requirements import IMAGE
 from backport.core.outcomes import CheckResult, Status
 from backport.core.stacks import Stack
-from backport.workflows.requiring import PINS, check_requires
+from backport.workflows.requiring import check_requires
 from tests.audit.builders import files
 
 DOCKER = 'ARG BASE=x\nARG AITER_BRANCH="v0.1.19"\nARG AITER_REPO="https://example.org/aiter"\n'
@@ -14,7 +15,7 @@ DOCKER = 'ARG BASE=x\nARG AITER_BRANCH="v0.1.19"\nARG AITER_REPO="https://exampl
 
 def required(pins: str, requirement: str) -> CheckResult:
     stack = Stack("fuse", "Fuse", "fork", "v1.0", "why", (), requires={"aiter": requirement})
-    return check_requires(files({PINS: pins}), [stack])
+    return check_requires(files({IMAGE: pins}), [stack])
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ def test_a_requirement_against_the_pin(requirement: str, status: Status) -> None
     result = required(DOCKER, requirement)
     assert result.status is status
     if status is Status.FAILED:
-        assert [(f.path, f.line, f.symbol) for f in result.findings] == [(PINS, 2, "fuse")]
+        assert [(f.path, f.line, f.symbol) for f in result.findings] == [(IMAGE, 2, "fuse")]
 
 
 @pytest.mark.parametrize("pins", ['ARG AITER_BRANCH="main"\n', "ARG BASE=x\n"])

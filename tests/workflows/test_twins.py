@@ -90,3 +90,10 @@ def test_where_the_true_place_is_gone_a_person_decides(
     done, _ = applied(tmp_path, shell, path, home, target)
     assert done.code == 1
     assert any(why in done.out for why in WHY)
+
+
+def test_the_audit_alone_places_it_as_apply_does(tmp_path: Path, shell: Shell) -> None:
+    _, repo = applied(tmp_path, shell, "m.py", LOOPS, LOOPS.replace("b = 2", "b = 22", 1))
+    root = ["--root", str(tmp_path / "library")]
+    done = shell("audit", "--target", "v2.0.0", "--repo", str(repo.path), *root)
+    assert done.code == 0, done.out

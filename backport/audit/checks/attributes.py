@@ -25,9 +25,6 @@ UNKNOWN = Rule(
     "carry the hunk that assigns it, or drop the read: the target may lack the feature",
 )
 
-_LOOKED_UP = 3
-"""Shorter words are not in the table."""
-
 _OBJECTS = (Sort.INSTANCE, Sort.CLASS, Sort.SUPER)
 
 
@@ -70,10 +67,10 @@ def _is_unheard_of(subject: Subject, owners: Type, name: str) -> bool:
     """True for a private name that the pristine tree never says, in code or text, and that
     the stack reads and does not say otherwise: that a base of another project may have it
     is no excuse, unless that is one of Python's or nobody can tell what it is."""
-    private = name.startswith("_") and not name.endswith("__") and len(name) >= _LOOKED_UP
+    private = name.startswith("_") and not name.endswith("__")
     if subject.before is None or not private:
         return False
-    if subject.table.index.defined.get(name) or any(subject.before.mentioning(name)):
+    if subject.table.index.defined.get(name) or subject.before.says(name):
         return False
     return not any(_may_have(subject, value, name) for value in owners) and _is_only_read(
         subject, name

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
-from backport.audit import tolerance
+from backport.audit.foreign import used
 from backport.audit.stdlib import MODULES, SYMBOLS
 from backport.audit.subject import Check, Rule, Subject, finding
-from backport.audit.values import Sort
 from backport.core.outcomes import Finding
 
 NEWER = Rule(
@@ -24,7 +22,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     if minimum is None:
         return
     source = subject.file.source
-    for node, name in _used(subject):
+    for node, name in used(subject, _LAST.__contains__):
         since = MODULES.get(name) or SYMBOLS.get(name)
         if since is not None and since > minimum:
             shown = name.removeprefix("builtins.")
@@ -39,36 +37,4 @@ def needs(subject: Subject) -> str:
 
 CHECK = Check(check, (NEWER,), needs=needs)
 
-_GUARDED = (
-    tolerance.IMPORTS
-    | tolerance.ATTRIBUTES
-    | tolerance.NAMES
-    | tolerance.VERSION
-    | tolerance.TYPING
-)
-_LAST = frozenset(name.rpartition(".")[2] for name in SYMBOLS)
-
-
-def _used(subject: Subject) -> Iterator[tuple[ast.AST, str]]:
-    """What a file uses of other projects, by dotted name, where nothing guards the use."""
-    source = subject.file.source
-    for site in source.imports:
-        if not site.guard & _GUARDED:
-            yield from ((site.node, name) for name in _imported(site.node))
-    for read in source.attributes:
-        if read.node.attr in _LAST and not read.guard & _GUARDED:
-            found = subject.file.type_of(read.node, read.scope)
-            yield from ((read.node, v.name) for v in found if v.sort is Sort.EXTERNAL)
-    for bare in source.names:
-        name = bare.node.id
-        if name in _LAST and not bare.guard & _GUARDED and bare.scope.holder(name) is None:
-            yield bare.node, f"builtins.{name}"
-
-
-def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """The dotted names of the modules and symbols that an import asks for."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if node.level:
-        return []
-    return [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+_LAST = frozenset(name.rpartition(".")[2] for name in (*SYMBOLS, *MODULES))

@@ -1,0 +1,79 @@
+"""Parts of other projects that the versions which the target takes may not have yet."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+from backport.audit.foreign import used
+from backport.audit.requirements import canonical, oldest
+from backport.audit.subject import Check, Rule, Subject, finding
+from backport.audit.table import Table
+from backport.audit.versions import Version
+from backport.core.outcomes import Finding
+from backport.core.trees import Tree
+
+NEWER = Rule(
+    "newer-dependency",
+    "a part of another project is used that nothing in the target uses, and the target takes "
+    "older versions of that project than the patch's home does",
+    "look whether the oldest version has it; if not, do without, guard the use or raise the "
+    "requirement; if so, record with `[[accept]]` where it is",
+)
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """First uses in one file of other projects, of which the target takes older versions."""
+    path = subject.file.source.path
+    homes = subject.options.homes.get(path, ())
+    if subject.before is None or not homes:
+        return
+    told: list[str] = []  # how the parts of what was told begin
+    for node, name in _first_uses(subject, subject.before):
+        project, _, part = name.partition(".")
+        if not part or f"{name}.".startswith(tuple(told)):
+            continue
+        here = oldest(subject.table.everything, subject.entry).get(canonical(project))
+        ahead = _ahead(homes, canonical(project))
+        if here is not None and ahead is not None and _adds(here, ahead):
+            told += [f"{name}.", f"{name}("]
+            yield finding(path, node, NEWER, _message(name, project, here, ahead), name)
+
+
+def needs(subject: Subject) -> str:
+    return "" if subject.options.homes else "no release that a patch was made on is at hand"
+
+
+CHECK = Check(check, (NEWER,), needs=needs)
+
+
+def _first_uses(subject: Subject, before: Table) -> Iterator[tuple[ast.AST, str]]:
+    """Uses of what the pristine tree never says, of projects that are not its own."""
+
+    @cache
+    def is_fresh(last: str) -> bool:
+        return not before.says(last) and not subject.table.is_loose(last)
+
+    return used(subject, is_fresh)
+
+
+def _ahead(homes: tuple[Tree, ...], project: str) -> Version | None:
+    """The highest of what the homes ask for."""
+    asked = (oldest(home.paths(), home.entry).get(project) for home in homes)
+    return max((version for version in asked if version is not None), default=None)
+
+
+def _adds(here: Version, ahead: Version) -> bool:
+    """True where a release between the two may have new parts: from 1.0 on, those that change
+    the third number have none."""
+    parts = 2 if here.release[0] else 3
+    return here.release[:parts] < ahead.release[:parts]
+
+
+def _message(name: str, project: str, here: Version, ahead: Version) -> str:
+    lowest, highest = (".".join(map(str, version.release)) for version in (here, ahead))
+    return (
+        f"`{name}` is used nowhere in the target, which takes {canonical(project)} from "
+        f"{lowest}; the patch's home takes it from {highest}"
+    )

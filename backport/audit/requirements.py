@@ -1,0 +1,108 @@
+"""What a tree asks of other projects: the oldest version of each that it takes."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from backport.audit.versions import Version, parse
+from backport.core.trees import REGULAR, Entry
+
+IMAGE = "docker/Dockerfile.rocm_base"
+"""Where vLLM pins what its ROCm image is built from."""
+
+_FILE = re.compile(r"(requirements/([\w.-]+/)?[\w.-]+|[\w.-]*requirements[\w.-]*)\.(txt|in)")
+_ARGUMENT = re.compile(r"^ARG (\w+)_BRANCH=\"?([\w.+-]+)", re.MULTILINE)
+_BOUNDS = (">=", ">", "==", "===", "~=")
+
+
+class Pin(NamedTuple):
+    """A version that a release's image is built from: its line, and its tag as text."""
+
+    line: int
+    version: Version
+    tag: str
+
+
+def canonical(project: str) -> str:
+    """A project's name in the one spelling that all of its spellings share (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", project).lower()
+
+
+def pins(image: str) -> dict[str, Pin]:
+    """The versions that the text of a ROCm image pins, by project; commits are left out."""
+    found: dict[str, Pin] = {}
+    for match in _ARGUMENT.finditer(image):
+        version = parse(match[2])
+        if version is not None:
+            line = image.count("\n", 0, match.start()) + 1
+            found.setdefault(canonical(match[1]), Pin(line, version, match[2]))
+    return found
+
+
+def oldest(paths: Iterable[str], entry: Callable[[str], Entry | None]) -> dict[str, Version]:
+    """The oldest version of each project that a tree's requirement files allow.
+
+    Read are `requirements` files of the root and of `requirements/`, `pyproject.toml`,
+    `setup.cfg` and the pins of the ROCm image. A project without a lower bound is left
+    out; of several bounds the lowest counts, as each stands for a supported set-up.
+    """
+    found: dict[str, Version] = {}
+    for path in paths:
+        reader = _READERS.get(path) or (_lines if _FILE.fullmatch(path) else None)
+        file = entry(path) if reader else None
+        if reader is None or file is None or file.mode != REGULAR:
+            continue
+        for project, version in reader(file.data.decode("utf-8", "replace")):
+            found[project] = min(version, found.get(project, version))
+    return found
+
+
+def _lines(text: str) -> Iterator[tuple[str, Version]]:
+    """The bounds of requirements that stand a line each; other lines say nothing."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    for line in text.splitlines():
+        try:
+            wanted = Requirement(re.sub(r"(^|\s)#.*|\s--.*|\\\s*$", "", line).strip())
+        except InvalidRequirement:
+            continue
+        bounds = (parse(s.version) for s in wanted.specifier if s.operator in _BOUNDS)
+        lowest = max((bound for bound in bounds if bound), default=None)
+        if lowest is not None:
+            yield canonical(wanted.name), lowest
+
+
+def _project(text: str) -> Iterator[tuple[str, Version]]:
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    project = _table(table.get("project"))
+    extras = _table(project.get("optional-dependencies")).values()
+    for listed in (project.get("dependencies"), *extras):
+        if isinstance(listed, list):
+            yield from _lines("\n".join(each for each in listed if isinstance(each, str)))
+
+
+def _setup(text: str) -> Iterator[tuple[str, Version]]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return
+    yield from _lines(parser.get("options", "install_requires", fallback=""))
+
+
+def _image(text: str) -> Iterator[tuple[str, Version]]:
+    yield from ((project, pin.version) for project, pin in pins(text).items())
+
+
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+_READERS = {"pyproject.toml": _project, "setup.cfg": _setup, IMAGE: _image}

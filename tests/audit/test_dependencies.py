@@ -1,0 +1,91 @@
+"""First uses of other projects, of which the target takes older versions than the home."""
+
+from __future__ import annotations
+
+import pytest
+
+from backport.core.outcomes import Status
+from tests.audit.builders import Texts, files, results, said
+
+HOME = files({"requirements.txt": "kernels>=1.4\nyoung==0.1.7\nlevel>=2.2.23\nsame>=3\n"})
+BASE = {
+    "requirements.txt": "kernels>=1.2\nyoung==0.1.5\nlevel>=2.2.19\nsame>=3\n",
+    "b.py": "import kernels\n\nkernels.known(kernels.api, scale=1)\n",
+}
+
+FAULTS = {
+    "an attribute": ("import kernels\n\nkernels.fresh()\n", "3 newer-dependency kernels.fresh"),
+    "of a renamed module": (
+        "from kernels import api as k\n\n\ndef f():\n    return k.FRESH\n",
+        "5 newer-dependency kernels.api.FRESH",
+    ),
+    "an import": ("from kernels import fresh\n", "1 newer-dependency kernels.fresh"),
+    "a module": ("import kernels.fresh\n", "1 newer-dependency kernels.fresh"),
+    "an argument": (
+        "import kernels\n\nkernels.known(rounds=2)\n",
+        "3 newer-dependency kernels.known(rounds=)",
+    ),
+    "before 1.0 the third number counts": (
+        "import young\n\nyoung.fresh\n",
+        "3 newer-dependency young.fresh",
+    ),
+}
+
+SOUND = {
+    "what the target uses already": "import kernels\n\nkernels.known(kernels.api, scale=2)\n",
+    "the project itself": "import kernels\nimport young\n",
+    "from 1.0 on the third number adds nothing": "import level\n\nlevel.fresh\n",
+    "a version that did not change": "import same\n\nsame.fresh\n",
+    "a project without a bound": "import other\n\nother.fresh\n",
+    "a guarded use": (
+        "import kernels\n\nif hasattr(kernels, 'fresh'):\n    kernels.fresh()\n"
+        "try:\n    from kernels import recent\nexcept ImportError:\n    recent = None\n"
+    ),
+    "the tree's own": "import b\n\nb.kernels\n",
+}
+
+
+def spoken(text: str, base: Texts = BASE) -> list[str]:
+    return said(base, {"a.py": text}, homes={"a.py": (HOME,)}, checks={"dependencies"})
+
+
+@pytest.mark.parametrize(("text", "expected"), FAULTS.values(), ids=FAULTS.keys())
+def test_fault(text: str, expected: str) -> None:
+    assert spoken(text) == [f"a.py:{expected}"]
+
+
+@pytest.mark.parametrize("text", SOUND.values(), ids=SOUND.keys())
+def test_silence(text: str) -> None:
+    assert spoken(text) == []
+
+
+def test_one_of_what_stands_below_the_other_is_told() -> None:
+    text = "import kernels.fresh\n\nkernels.fresh.run(rounds=2)\nkernels.fresher\n"
+    assert spoken(text) == [
+        "a.py:1 newer-dependency kernels.fresh",
+        "a.py:4 newer-dependency kernels.fresher",
+    ]
+
+
+def test_a_raised_requirement_is_enough() -> None:
+    change = {"a.py": "import kernels\n\nkernels.fresh\n", "requirements.txt": "kernels>=1.4\n"}
+    options = {"homes": dict.fromkeys(change, (HOME,)), "checks": {"dependencies"}}
+    assert said(BASE, change, **options) == []
+
+
+def test_each_path_has_its_own_home() -> None:
+    change = {
+        "a.py": "import kernels\n\nkernels.fresh\n",
+        "c.py": "import kernels\n\nkernels.new\n",
+    }
+    homes = {"a.py": (files(BASE),), "c.py": (files(BASE), HOME)}
+    found = said(BASE, change, homes=homes, checks={"dependencies"})
+    assert found == ["c.py:3 newer-dependency kernels.new"]
+
+
+def test_not_run_without_a_home() -> None:
+    result = results(BASE, {"a.py": "import kernels\n"})["dependencies"]
+    assert (result.status, result.note) == (
+        Status.NOT_RUN,
+        "no release that a patch was made on is at hand",
+    )

@@ -1,0 +1,70 @@
+"""The oldest version of other projects that a tree's files allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from backport.audit.requirements import IMAGE, oldest, pins
+from backport.audit.versions import parse
+from tests.audit.builders import files
+
+REQUIREMENTS = """\
+--extra-index-url https://example.org/whl
+-r build/rocm.txt
+Oslo_Utils[extra]>=3.20.0,!=3.30 # Apache-2.0
+numpy
+setuptools>=77,<80 ; python_version > "3.11"
+torch==2.9.1+rocm7.0
+ninja  # no bound
+flash<4
+aiter @ git+https://example.org/aiter
+locked==1.2 --hash=sha256:00
+not a requirement at all
+"""
+
+TREES = {
+    "lines of a file": (
+        {"requirements/rocm.txt": REQUIREMENTS},
+        {
+            "oslo-utils": "3.20",
+            "setuptools": "77",
+            "torch": "2.9.1",
+            "locked": "1.2",
+        },
+    ),
+    "the lowest of several files": (
+        {"requirements.txt": "a>=2\nb>=1\n", "test-requirements.txt": "a>=1.5\nb>=3\n"},
+        {"a": "1.5", "b": "1"},
+    ),
+    "not those of an example": ({"examples/x/requirements.txt": "a>=1\n"}, {}),
+    "pyproject.toml": (
+        {
+            "pyproject.toml": '[project]\ndependencies = ["a>=1", 3]\n'
+            '[project.optional-dependencies]\nx = ["b~=2.1"]\n'
+        },
+        {"a": "1", "b": "2.1"},
+    ),
+    "a pyproject.toml of other shapes": ({"pyproject.toml": "project = 3\n"}, {}),
+    "a broken pyproject.toml": ({"pyproject.toml": "[project\n"}, {}),
+    "setup.cfg": (
+        {"setup.cfg": "[options]\ninstall_requires =\n    a>=1.0\n    b\n"},
+        {"a": "1"},
+    ),
+    "a broken setup.cfg": ({"setup.cfg": "a\n[b\n"}, {}),
+    "the ROCm image": (
+        {IMAGE: 'ARG AITER_BRANCH="v0.1.19"\nARG TRITON_BRANCH="f0b55c0"\nARG AITER_BRANCH\n'},
+        {"aiter": "0.1.19"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "expected"), TREES.values(), ids=TREES.keys())
+def test_oldest(texts: dict[str, str], expected: dict[str, str]) -> None:
+    tree = files(texts)
+    found = oldest(tree.paths(), tree.entry)
+    assert found == {name: parse(text) for name, text in expected.items()}
+
+
+def test_pins_tell_their_line() -> None:
+    found = pins("FROM x\nARG MORI_BRANCH=v1.1.0\n")["mori"]
+    assert (found.line, found.tag) == (2, "v1.1.0")
