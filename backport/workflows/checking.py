@@ -15,7 +15,7 @@ from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.manifests import Manifest
 from backport.core.objects import blob_id
-from backport.core.outcomes import Outcome, StackOutcome, Status
+from backport.core.outcomes import StackOutcome, Status
 from backport.core.paths import parents
 from backport.core.reports import Report, StackHead, TargetReport
 from backport.core.stacks import Stack
@@ -91,7 +91,7 @@ def check_targets(
     What each result is kept under is added to `keys` ("" where it cannot be kept).
     """
     identity = tool_identity() if cache else ""
-    homes = _homes(library, reader) if cache else []
+    homes = _homes(library, reader) if cache else {}
     plans = [
         _plan(library, manifest, reader, options, cache, identity, homes) for manifest in manifests
     ]
@@ -114,7 +114,7 @@ def check_targets(
             done[plan.manifest.name] = target_of(values["target"])
             told(len(done), len(plans))
             if cache and plan.key and _keepable(done[plan.manifest.name]):
-                cache.write(plan.key, {**values, "homes": homes})
+                cache.write(plan.key, values)
     if keys is not None:
         keys += [plan.key if _keepable(done[plan.manifest.name]) else "" for plan in plans]
     if cache and cold:
@@ -196,23 +196,28 @@ def _plan(
     options: Options,
     cache: ResultCache | None,
     identity: str,
-    homes: list[str],
+    homes: Mapping[str, str],
 ) -> _Plan:
     if cache is None:
         return _Plan(manifest)
     try:
         commit = reader.base(manifest.base)
         base = reader.tree(commit)
-        key = digest([identity, *_inputs(library, manifest, commit, base, options)])
+        key = digest([identity, *_inputs(library, manifest, commit, base, options, homes)])
     except BackportError:
         return _Plan(manifest)  # the target's own report will say what is wrong
     kept = cache.read(key)
-    known = _revived(kept, commit, base, reader, homes) if kept else None
+    known = _revived(kept, commit, base, reader) if kept else None
     return _Plan(manifest, key, commit, known)
 
 
 def _inputs(
-    library: Library, manifest: Manifest, commit: str, base: CommitTree, options: Options
+    library: Library,
+    manifest: Manifest,
+    commit: str,
+    base: CommitTree,
+    options: Options,
+    homes: Mapping[str, str],
 ) -> list[str | bytes]:
     """All that a target's report depends on, besides the tool itself."""
     out: list[str | bytes] = [f"audit {options.audit} parity {options.parity}"]
@@ -224,6 +229,7 @@ def _inputs(
     for name in manifest.stacks:
         stack = library.stacks[name]
         out += [stack.digest, repr(stack._replace(patches=()))]  # what it requires counts as well
+        out.append(f"home {homes.get(stack.home, '-')}")  # what the patches were made on
         out += _decisions(library.root / "patches" / name / "resolutions")
     if options.audit:
         out.append(base.id)  # the audit looks beyond the touched files
@@ -231,10 +237,10 @@ def _inputs(
     return out
 
 
-def _homes(library: Library, reader: Checkout) -> list[str]:
-    """The commits that the stacks were made on."""
-    homes = sorted({stack.home for stack in library.stacks.values() if stack.home})
-    return [f"{home} {reader.commit_id(home) or '-'}" for home in homes]
+def _homes(library: Library, reader: Checkout) -> dict[str, str]:
+    """The commits of the releases that the stacks were made on, "-" where one is not at hand."""
+    homes = {stack.home for stack in library.stacks.values() if stack.home}
+    return {home: reader.commit_id(home) or "-" for home in homes}
 
 
 def _contents(file: Path) -> list[str | bytes]:
@@ -273,13 +279,11 @@ def _at(base: CommitTree, path: str) -> str:
 
 
 def _revived(
-    kept: Mapping[str, Any], commit: str, base: CommitTree, reader: Checkout, homes: list[str]
+    kept: Mapping[str, Any], commit: str, base: CommitTree, reader: Checkout
 ) -> TargetReport | None:
     """The kept report, as the commit at hand would have it; None where that cannot be said."""
     try:
         report = target_of(kept["target"])._replace(repository=reader.shown)
-        if kept["homes"] != homes and _asked_home(report):
-            return None
         if kept["commit"] == commit:
             return report
         if any(stack.result.outcome is StackOutcome.CONFLICT for stack in report.stacks):
@@ -288,9 +292,3 @@ def _revived(
         return report._replace(base=commit, tree=base.with_ids(after))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _asked_home(report: TargetReport) -> bool:
-    """True where texts of a stack's home had a part in the report: merges start from them."""
-    outcomes = {hunk.outcome for stack in report.stacks for hunk in stack.result.hunks}
-    return Outcome.MERGED in outcomes or any(outcome.failed for outcome in outcomes)
