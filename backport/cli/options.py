@@ -57,8 +57,9 @@ def accept_option(function: Function) -> Function:
         "--accept",
         "accepted",
         multiple=True,
-        metavar="HUNK",
-        help="Write a hunk's proposal as a replace entry, to be read and given a reason.",
+        metavar="HUNK[=TARGET]",
+        help="Write a hunk's proposal as a replace entry, to be read and given a reason; with "
+        "=TARGET, what was decided about it for that target.",
     )(function)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from backport.core.manifests import (
@@ -13,6 +14,7 @@ from backport.core.manifests import (
     Replace,
     Skip,
 )
+from backport.core.patches import HunkId
 from backport.core.stack_writing import quoted
 
 Entry = Adaptation | Skip | Accept
@@ -42,6 +44,12 @@ def _ordered(manifest: Manifest) -> list[Entry]:
         out += [skip] if skip else []
         out += [entry for entry in manifest.adaptations if entry.hunk.stack == name]
     return [*out, *manifest.accepts]
+
+
+def patch_file(hunk: HunkId) -> str:
+    """The file, beside the manifest, for what a `replace` puts in a hunk's place."""
+    file = re.sub(r"[^A-Za-z0-9_.]+", "-", hunk.path.rpartition("/")[2]).strip("-.")
+    return f"{hunk.patch}-{file or 'hunk'}-{hunk.ordinal}.patch"
 
 
 def entry_lines(entry: Entry) -> list[str]:

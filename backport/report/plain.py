@@ -158,17 +158,22 @@ def _partly_there(stack: StackReport) -> list[str]:
 
 def advice_lines(target: TargetReport, hunk: HunkResult) -> list[str]:
     """What could stand for a hunk without a place: decisions of other targets, and a proposal."""
-    offers = offer_lines(target.offers.get(str(hunk.id), ()))
+    offers = offer_lines(target.offers.get(str(hunk.id), ()), hunk, target.target)
     return [*offers, *proposal_lines(hunk, target.target)]
 
 
-def offer_lines(offers: Sequence[Offer]) -> list[str]:
-    """What people decided of the same change elsewhere; a person takes it over or not."""
+def offer_lines(offers: Sequence[Offer], hunk: HunkResult, target: str) -> list[str]:
+    """What people decided of the same change elsewhere, and how to take it over."""
     lines = []
     for offer in offers:
         lines.append(f"decided for {offer.made} ({offer.match}), and would fit here:")
         lines += [f"  {line}" for line in (*offer.lines, *offer.diff.split("\n")) if line]
+        lines.append(f"take it, then read it: {_taking(target, f'{hunk.id}={offer.made}')}")
     return lines
+
+
+def _taking(target: str, wanted: str) -> str:
+    return f"backport check --target {target} --accept '{wanted}'"
 
 
 def proposal_lines(hunk: HunkResult, target: str) -> list[str]:
@@ -181,7 +186,7 @@ def proposal_lines(hunk: HunkResult, target: str) -> list[str]:
     )
     lines = [
         f"proposal by rule {', '.join(found.rules)} ({counted}): {found.why or 'the rules stand'}",
-        f"take it, then read it: backport check --target {target} --accept '{hunk.id}'",
+        f"take it, then read it: {_taking(target, str(hunk.id))}",
     ]
     body = found.patch.split("\n")
     start = next((i for i, line in enumerate(body) if line.startswith("@@")), 0)

@@ -71,7 +71,7 @@ def _undecided(item: Undecided, offers: Sequence[Offer], target: str) -> Iterato
     if item.before:
         yield "    the old manifest has, and it does not hold or fit here any more:"
         yield from _indented(entry_lines(item.before), 6)
-    yield from _indented(offer_lines(offers), 4)
+    yield from _indented(offer_lines(offers, hunk, target), 4)
     yield from _indented(proposal_lines(hunk, target), 4)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from backport.core.applying import apply_stack
-from backport.core.manifest_writing import entry_lines
+from backport.core.manifest_writing import entry_lines, patch_file
 from backport.core.manifests import Adaptation, Manifest
 from backport.core.outcomes import HunkResult, StackOutcome, StackResult
 from backport.core.paths import decode
@@ -139,5 +139,5 @@ def _of_stack(
 
 def _as_entry(item: Resolution, hunk: HunkResult) -> tuple[tuple[str, ...], str]:
     """The entry as lines for a manifest, and the text that a `replace` needs beside it."""
-    patch = f"{hunk.id.patch}.patch" if item.diff else ""
+    patch = patch_file(hunk.id) if item.diff else ""
     return tuple(entry_lines(entry_of(item, hunk.id, patch))), item.diff

@@ -1,72 +1,115 @@
-"""Write a proposal into the library: a patch file, and a `replace` entry for a person to finish."""
+"""Write what could stand for a hunk into the library: what the tool proposes, or what people
+decided for another target. A person reads it before it counts."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from backport.core.manifests import Manifest
+from backport.core.manifest_writing import patch_file
 from backport.core.outcomes import HunkResult, Proposal
 from backport.core.paths import encode
-from backport.core.reports import Report, TargetReport
+from backport.core.reports import Offer, Report, TargetReport
+from backport.core.stack_writing import quoted
 from backport.errors import BadInput, EnvironmentProblem
 from backport.library import Library
 
 
+class _Taken(NamedTuple):
+    """An entry for one target's manifest, the text of its patch file, and what is left to do."""
+
+    target: str
+    hunk: HunkResult
+    lines: list[str]
+    patch: str
+    left: str
+
+
 def accept_proposals(library: Library, report: Report, ids: Sequence[str]) -> list[str]:
-    """Each proposal's patch and entry, written for the one target that makes it; tells the files.
+    """Each entry and its patch, written for the one target that it is for; tells the files.
 
-    The reason is left empty, so that the manifest is refused until a person has read
-    the patch. Raises BadInput where no target of the report proposes anything for an id,
-    or several do.
+    An id is that of a hunk, whose proposal is taken, or `HUNK=TARGET`, and then what was
+    decided for that target. The reason of a proposal is left empty, so that the manifest is
+    refused until a person has read the patch. Raises BadInput where no target of the report
+    has such a thing for the hunk, or several do.
     """
-    chosen = [_proposed(report, wanted) for wanted in dict.fromkeys(ids)]
-    return [_write(library, target, hunk, found) for target, hunk, found in chosen]
+    chosen = [_chosen(report, wanted) for wanted in dict.fromkeys(ids)]
+    return [_write(library, taken) for taken in chosen]
 
 
-def _proposed(report: Report, wanted: str) -> tuple[TargetReport, HunkResult, Proposal]:
-    found = [
-        (target, hunk, hunk.proposal)
+def _chosen(report: Report, wanted: str) -> _Taken:
+    failed = [
+        (target, hunk)
         for target in report.targets
         for stack in target.stacks
         for hunk in stack.result.hunks
-        if str(hunk.id) == wanted and hunk.proposal is not None
+        if hunk.outcome.failed
+    ]
+    known = any(str(hunk.id) == wanted for _, hunk in failed)
+    key, _, made = (wanted, "", "") if known or "=" not in wanted else wanted.rpartition("=")
+    mine = [(target, hunk) for target, hunk in failed if str(hunk.id) == key]
+    found = [
+        taken for each in mine for taken in (_decided(*each, made) if made else _proposed(*each))
     ]
     if len(found) == 1:
         return found[0]
     if found:
-        names = " and ".join(target.target for target, _, _ in found)
-        raise BadInput(f"{wanted}: {names} have a proposal each; accept it for one --target")
-    raise BadInput(f"{wanted}: there is no proposal for this hunk; see `backport check`")
+        names = " and ".join(taken.target for taken in found)
+        what = "an offer" if made else "a proposal"
+        raise BadInput(f"{wanted}: {names} have {what} each; accept it for one --target")
+    raise BadInput(f"{wanted}: {_nothing(mine, made)}; see `backport check`")
 
 
-def _write(library: Library, target: TargetReport, hunk: HunkResult, found: Proposal) -> str:
-    manifest = library.manifest(target.target)
+def _nothing(mine: Sequence[tuple[TargetReport, HunkResult]], made: str) -> str:
+    """Why nothing can be taken, and what could be instead."""
+    offers = [offer.made for target, hunk in mine for offer in target.offers.get(str(hunk.id), ())]
+    if made:
+        return f"nothing that was decided for {made} is offered for this hunk"
+    if offers:
+        names = ", ".join(f"={name}" for name in dict.fromkeys(offers))
+        return f"there is no proposal for this hunk, but what was decided elsewhere: add {names}"
+    return "there is no proposal for this hunk"
+
+
+def _proposed(target: TargetReport, hunk: HunkResult) -> list[_Taken]:
+    found = hunk.proposal
+    if found is None:
+        return []
+    left = "whose evidence is made; read them, give the reason"
+    return [_Taken(target.target, hunk, _entry(hunk, found), found.patch, left)]
+
+
+def _decided(target: TargetReport, hunk: HunkResult, made: str) -> list[_Taken]:
+    offers = [o for o in target.offers.get(str(hunk.id), ()) if o.made == made]
+    left = "as it was decided there; read whether it holds here as well"
+    return [
+        _Taken(target.target, hunk, [_origin(offer), *offer.lines], offer.diff, left)
+        for offer in offers
+    ]
+
+
+def _origin(offer: Offer) -> str:
+    return f"# as it was decided for {offer.made} ({offer.match})"
+
+
+def _write(library: Library, taken: _Taken) -> str:
+    manifest = library.manifest(taken.target)
     path = library.root / manifest.source
     folder = path.with_suffix("")
-    name = f"{_word(hunk.id.patch)}-{_word(hunk.path)}-{hunk.id.ordinal}.patch"
+    name = patch_file(taken.hunk.id) if taken.patch else ""
     try:
-        folder.mkdir(exist_ok=True)
-        (folder / name).write_bytes(encode(found.patch))
-        _append(path, "\n".join(["", *_entry(hunk, found, name), ""]))
+        if name:
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_bytes(encode(taken.patch))
+        _append(path, "\n".join(["", *taken.lines, ""]))
     except OSError as error:
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
-    return (
-        f"{_shown(manifest)}/{name} and an entry in {manifest.source}, whose evidence is made; "
-        "read them, give the reason"
-    )
+    beside = f"{manifest.source.removesuffix('.toml')}/{name} and " if name else ""
+    return f"{beside}an entry in {manifest.source}, {taken.left}"
 
 
-def _shown(manifest: Manifest) -> str:
-    return manifest.source.removesuffix(".toml")
-
-
-def _word(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.]+", "-", text.rpartition("/")[2]).strip("-.") or "hunk"
-
-
-def _entry(hunk: HunkResult, found: Proposal, name: str) -> list[str]:
+def _entry(hunk: HunkResult, found: Proposal) -> list[str]:
     rules = ", ".join(found.rules)
     counted = (
         f"{found.same} of {found.cases} such merges were right" if found.cases else "unmeasured"
@@ -74,10 +117,10 @@ def _entry(hunk: HunkResult, found: Proposal, name: str) -> list[str]:
     return [
         f"# proposed by rule {rules}: {counted}. Read the patch, then say why it is right.",
         "[[replace]]",
-        f"hunk   = {_quoted(str(hunk.id))}",
-        f"patch  = {_quoted(name)}",
+        f"hunk   = {quoted(str(hunk.id))}",
+        f"patch  = {quoted(patch_file(hunk.id))}",
         'reason = ""',
-        f"when   = {{ present = {_quoted(_evidence(hunk, found))} }}",
+        f"when   = {{ present = {quoted(_evidence(hunk, found))} }}",
     ]
 
 
@@ -87,12 +130,6 @@ def _evidence(hunk: HunkResult, found: Proposal) -> str:
     there = [line[1:].strip() for line in body if line[:1] in ("-", " ") and line.strip()]
     line = max(there, key=len, default="")
     return f"{hunk.path}: {line}" if line else hunk.path
-
-
-def _quoted(text: str) -> str:
-    import json
-
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _append(path: Path, text: str) -> None:

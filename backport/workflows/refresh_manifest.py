@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from backport.checkout import Checkout
 from backport.core.amending import amended
 from backport.core.canonical import with_scopes
 from backport.core.evidencing import place_evidence
-from backport.core.manifest_writing import entry_lines
+from backport.core.manifest_writing import entry_lines, patch_file
 from backport.core.manifests import Adaptation, Drop, Evidence, Manifest, Replace
 from backport.core.patches import FilePatch, Hunk, HunkId, Patch, hunk_ids
 from backport.core.rendering import render_patch
@@ -116,8 +115,7 @@ def _lines_only(file: FilePatch) -> bool:
 def _file_name(key: HunkId, entry: Adaptation | None) -> str:
     if isinstance(entry, Replace):
         return entry.patch
-    stem = re.sub(r"[^a-z0-9]+", "-", key.path.rpartition("/")[2].lower().partition(".")[0])
-    return f"{key.patch}-{stem.strip('-')}-{key.ordinal}.patch"
+    return patch_file(key)
 
 
 def _evidence(

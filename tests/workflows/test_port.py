@@ -219,6 +219,7 @@ def test_a_decision_is_offered_by_check_and_port_and_used_by_neither(
     offer = check.out[check.out.index("decided for me/v1.0.0 (other text), and would fit here:") :]
     assert 'put    = "last-in Attention"' in offer
     assert 'reason = "last"' in offer
+    assert "take it, then read it: backport check --target me/v1.1.0 --accept '" in offer
     told = json.loads(shell("check", "--target", "me/v1.1.0", *place, "--json").out)
     hunks = told["targets"][0]["stacks"][0]["hunks"]
     (offered,) = [item["offers"] for item in hunks if "offers" in item]
@@ -231,6 +232,29 @@ def test_a_decision_is_offered_by_check_and_port_and_used_by_neither(
     assert ported.code == 1
     assert "decided for me/v1.0.0" in ported.out
     assert world.repo.tip("me/v1.1.0") is None
+
+
+def test_an_offer_is_taken_by_the_target_that_it_was_decided_for(
+    world: World, shell: Shell
+) -> None:
+    locked(world, shell, reanchored(world, "last-in Attention"))
+    changed = ENGINE[ATTENTION].replace(b"return g * self.scale", b"return self.scale * g")
+    release(world, {ATTENTION: changed})
+    world.library.manifest("cache", name="me/v1.1.0", base="v1.1.0", branch="me/v1.1.0")
+    manifest = world.library.root / "manifests/me/v1.1.0.toml"
+    place = ("--repo", str(world.repo.path), "--root", str(world.library.root))
+    words = ("check", "--target", "me/v1.1.0", *place, "--accept")
+    told = json.loads(shell(*words[:-1], "--json").out)["targets"][0]["stacks"][0]["hunks"]
+    (hunk,) = [item["id"] for item in told if "offers" in item]
+    before = manifest.read_text()
+    refused = shell(*words, f"{hunk}=me/v9")
+    assert (refused.code, len(refused.problems)) == (2, 1)
+    assert "nothing that was decided for me/v9 is offered for this hunk" in refused.problems[0]
+    assert manifest.read_text() == before
+    taken = shell(*words, f"{hunk}=me/v1.0.0")
+    assert "an entry in manifests/me/v1.1.0.toml, as it was decided there" in taken.err
+    assert "# as it was decided for me/v1.0.0 (other text)\n[[reanchor]]" in manifest.read_text()
+    assert shell(*words[:-1]).code == 0
 
 
 def test_a_decision_that_would_not_fit_is_not_offered(world: World, shell: Shell) -> None:

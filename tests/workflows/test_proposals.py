@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from backport.core.outcomes import HunkResult, Outcome, StackOutcome, StackResult
+from backport.core.patches import HunkId
+from backport.core.reports import Offer, Report, StackReport, TargetReport
+from backport.errors import BadInput
+from backport.library import load
+from backport.workflows.proposals import accept_proposals
 from tests.repos import Library, Repo, Shell, World, patches
 
 BASE = "def f():\n    one = 1\n    two = 2\n    return one + two\n"
@@ -73,6 +80,32 @@ def test_a_hunk_without_a_proposal_cannot_be_accepted(tmp_path: Path, shell: She
     done = shell(*words(world, "check", "--no-audit", "--accept", "two/p1:a.py#1@00000000"))
     assert done.code == 2
     assert "there is no proposal for this hunk" in done.err
+
+
+HUNK = HunkResult(HunkId("two", "p1", "a=b.py", 1, "0" * 8), "a=b.py", Outcome.CONFLICT)
+OFFERS = (Offer("me/v1.0.0", "same file", ("[[drop]]",)), Offer("me/v1", "other text", ("x",)))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("", "what was decided elsewhere: add =me/v1.0.0, =me/v1; see `backport check`"),
+        ("=me/v3", "nothing that was decided for me/v3 is offered for this hunk"),
+        ("=me/v1", "me/v2.0.0 and me/v3.0.0 have an offer each; accept it for one --target"),
+    ],
+)
+def test_an_offer_that_cannot_be_taken(wanted: str, said: str, tmp_path: Path) -> None:
+    result = StackResult("two", {}, (HUNK,), StackOutcome.CONFLICT)
+    names = ("me/v2.0.0", "me/v3.0.0") if wanted == "=me/v1" else ("me/v2.0.0",)
+    report = Report(
+        tuple(
+            TargetReport(name, name, stacks=(StackReport(result),), offers={str(HUNK.id): OFFERS})
+            for name in names
+        )
+    )
+    library = load(Library.make(tmp_path / "library").root)
+    with pytest.raises(BadInput, match=re.escape(said)):
+        accept_proposals(library, report, [f"{HUNK.id}{wanted}"])
 
 
 @pytest.mark.parametrize("verb", ["apply", "check"])
