@@ -47,6 +47,14 @@ FAULTS = {
     ),
     "a relative import": ("from .ops import gone\n", "pkg/new.py:1 missing-symbol .ops.gone"),
     "a module": ("import pkg.nowhere\n", "pkg/new.py:1 missing-module pkg.nowhere"),
+    "a module that is given by its name": (
+        "import importlib\n\nops = importlib.import_module('pkg.nowhere')\n",
+        "pkg/new.py:3 missing-module pkg.nowhere",
+    ),
+    "a module without which a test is skipped": (
+        "import pytest\n\nops = pytest.importorskip('pkg.nowhere')\n",
+        "pkg/new.py:3 missing-module pkg.nowhere",
+    ),
     "a module inside a plain module": (
         "import pkg.ops.deep\n",
         "pkg/new.py:1 missing-module pkg.ops.deep",
@@ -83,6 +91,11 @@ SOUND = {
     "a dunder of a module": "from pkg import __doc__, __path__\n",
     "an attribute that may be missing": (
         "import pkg.ops\n\ntry:\n    f = pkg.ops.gather\nexcept AttributeError:\n    f = None\n"
+    ),
+    "modules by a name that is there, relative, computed, or perhaps of a compiled one": (
+        "import importlib\n\nimportlib.import_module('pkg.ops')\nf = importlib.import_module\n"
+        "f('pkg' + '.gone')\nimportlib.import_module('.gone', 'pkg')\n"
+        "importlib.import_module('pkg._C')\nimportlib.import_module('torch.gone')\n"
     ),
     "a version test": (
         "import sys\n\nif sys.version_info >= (3, 12):\n    from pkg.ops import gather\n"

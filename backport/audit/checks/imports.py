@@ -12,6 +12,7 @@ from backport.audit.paths import is_test
 from backport.audit.source import Site
 from backport.audit.standins import stand_ins
 from backport.audit.subject import Check, Rule, Subject, finding
+from backport.audit.terms import dotted, value_term
 from backport.audit.values import Sort
 from backport.core.outcomes import Finding
 
@@ -46,11 +47,15 @@ def check(subject: Subject) -> Iterator[Finding]:
     for read in source.attributes:
         if not read.guard & (tolerance.ATTRIBUTES | _QUIET):
             yield from _attribute(subject, read, read.node)
+    for call in source.calls:
+        if not call.guard & _QUIET:
+            yield from _by_name(subject, call)
 
 
 CHECK = Check(check, (MODULE, SYMBOL, ATTRIBUTE))
 
 _QUIET = tolerance.VERSION | tolerance.TYPING
+_IMPORTERS = ("import_module", "importorskip")
 _TOLERATED = tolerance.IMPORTS | tolerance.VERSION | tolerance.TYPING
 
 
@@ -92,6 +97,16 @@ def _from(subject: Subject, site: Site[Any], node: ast.ImportFrom) -> Iterator[F
             message = f"`{'.' * node.level}{name}` does not define `{alias.name}`"
             quiet = bool(site.guard & _TOLERATED)
             yield finding(path, site.node, SYMBOL, message, shown, warns=quiet)
+
+
+def _by_name(subject: Subject, call: Site[ast.Call]) -> Iterator[Finding]:
+    """`import_module("a.b")` and `importorskip("a.b")`; private modules may be compiled ones."""
+    first = call.node.args[0] if call.node.args else None
+    name = first.value if isinstance(first, ast.Constant) else None
+    if dotted(value_term(call.node.func)).rpartition(".")[2] not in _IMPORTERS:
+        return
+    if isinstance(name, str) and name[:1] != "." and "._" not in name:
+        yield from _module(subject, call, 0, name)
 
 
 def _attribute(subject: Subject, site: Site[Any], node: ast.Attribute) -> Iterator[Finding]:
