@@ -60,10 +60,10 @@ def test_silence(text: str) -> None:
 
 
 def test_one_of_what_stands_below_the_other_is_told() -> None:
-    text = "import kernels.fresh\n\nkernels.fresh.run(rounds=2)\nkernels.fresher\n"
+    text = "import kernels\n\nkernels.fresh.run(rounds=2)\nkernels.fresh\nkernels.fresher\n"
     assert spoken(text) == [
-        "a.py:1 newer-dependency kernels.fresh",
-        "a.py:4 newer-dependency kernels.fresher",
+        "a.py:3 newer-dependency kernels.fresh",
+        "a.py:5 newer-dependency kernels.fresher",
     ]
 
 

@@ -48,14 +48,14 @@ def needs(subject: Subject) -> str:
 CHECK = Check(check, (NEWER,), needs=needs)
 
 
-def _first_uses(subject: Subject, before: Table) -> Iterator[tuple[ast.AST, str]]:
-    """Uses of what the pristine tree never says, of projects that are not its own."""
+def _first_uses(subject: Subject, before: Table) -> list[tuple[ast.AST, str]]:
+    """Uses of what the pristine tree never says, of projects that are not its own, by name."""
 
     @cache
     def is_fresh(last: str) -> bool:
         return not before.says(last) and not subject.table.is_loose(last)
 
-    return used(subject, is_fresh)
+    return sorted(used(subject, is_fresh), key=lambda use: (use[1], getattr(use[0], "lineno", 0)))
 
 
 def _ahead(homes: tuple[Tree, ...], project: str) -> Version | None:
