@@ -144,3 +144,17 @@ class Manifest(NamedTuple):
         """The stack's deviations by hunk id."""
         mine = (entry for entry in self.adaptations if entry.hunk.stack == stack)
         return {str(entry.hunk): entry for entry in mine}
+
+    def decides(self, stack: str) -> str:
+        """A digest of what the deviations make of the stack, whatever their reasons."""
+        import hashlib
+
+        from backport.core.paths import encode
+        from backport.core.rendering import render_diff
+
+        lines = []
+        for key, entry in sorted(self.adaptations_of(stack).items()):
+            put = str(entry.put) if isinstance(entry, Reanchor) else ""
+            diff = render_diff(entry.files) if isinstance(entry, Replace) else b""
+            lines.append(b"\0".join((type(entry).__name__.encode(), encode(f"{key} {put}"), diff)))
+        return hashlib.sha256(b"\0\0".join(lines)).hexdigest()[:12]

@@ -19,7 +19,7 @@ def squash_message(
     differences = differences_text(manifest, hunks)
     if differences:
         parts.append(differences)
-    parts.append("\n".join(trailers(stack, committer)))
+    parts.append("\n".join(trailers(stack, manifest, committer)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -71,21 +71,23 @@ def stack_of_message(message: str) -> str | None:
     return found[0] if found else None
 
 
-def digest_of_message(message: str) -> str:
-    """The digest of the stack that a squashed commit was made of ("" for another commit)."""
+def digests_of_message(message: str) -> tuple[str, str]:
+    """The digests of the stack that a squashed commit was made of, and of what its manifest
+    decided about it ("" where the message does not say)."""
     found = _made_of(message)
-    return found[1] if found else ""
+    return (found[1], found[2]) if found else ("", "")
 
 
-def _made_of(message: str) -> tuple[str, str] | None:
+def _made_of(message: str) -> tuple[str, str, str] | None:
     import re
 
     last = message.rstrip("\n").rpartition("\n\n")[2]
-    found = re.search(r"^Stack: (\S+)@([0-9a-f]+)$", last, re.MULTILINE)
-    return (found.group(1), found.group(2)) if found else None
+    stack = re.search(r"^Stack: (\S+)@([0-9a-f]+)$", last, re.MULTILINE)
+    manifest = re.search(r"^Manifest: \S+@([0-9a-f]+)$", last, re.MULTILINE)
+    return (stack[1], stack[2], manifest[1] if manifest else "") if stack else None
 
 
-def trailers(stack: Stack, committer: Identity) -> list[str]:
+def trailers(stack: Stack, manifest: Manifest, committer: Identity) -> list[str]:
     """The provenance, one `Key: value` a line; nothing else may stand in the block."""
     up = stack.upstream
     out = []
@@ -95,6 +97,7 @@ def trailers(stack: Stack, committer: Identity) -> list[str]:
         out.append(f"Backport-of: {up.repo}")
     out += [f"Upstream-commit: {commit}" for commit in up.commits]
     out.append(f"Stack: {stack.name}@{stack.digest}")
+    out.append(f"Manifest: {manifest.name}@{manifest.decides(stack.name)}")
     me = f"{committer.name} <{committer.email}>"
     if up.relation == "cherry-pick":
         out += [line for line in credits_of(stack) if not line.endswith(f"-by: {me}")]

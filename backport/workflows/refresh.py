@@ -18,7 +18,7 @@ from backport.core.applying import apply_stack
 from backport.core.evaluating import evaluate
 from backport.core.manifest_format import read_manifest
 from backport.core.manifests import Adaptation, Manifest
-from backport.core.messages import digest_of_message, stack_of_message
+from backport.core.messages import digests_of_message, stack_of_message
 from backport.core.objects import GitObject
 from backport.core.parsing import parse_diff
 from backport.core.patches import FilePatch, Patch
@@ -93,7 +93,7 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
         stack = library.stacks[name]
         changed = _difference(checkout, under, wanted, stack, manifest)
         if changed:
-            _be_current(branch, stack, checkout.message(commits[0]))
+            _be_current(branch, stack, manifest, checkout.message(commits[0]))
             amendments.append(Amendment(stack, under, wanted, changed, tuple(commits[1:])))
         under = wanted
         trees.append(wanted.id)
@@ -110,16 +110,23 @@ def uncommitted(checkout: Checkout, branch: str) -> list[str]:
         return there.dirty()
 
 
-def _be_current(branch: str, stack: Stack, message: str) -> None:
-    """Raises BadInput where the branch was made of other patches than the library holds now.
+def _be_current(branch: str, stack: Stack, manifest: Manifest, message: str) -> None:
+    """Raises BadInput where the branch was made of other patches than the library holds now,
+    or with other decisions.
 
-    What differs then is not what a person amended, and taking it back would undo the patches.
+    What differs then is not what a person amended, and taking it back would undo them.
     """
-    made = digest_of_message(message)
+    made, decided = digests_of_message(message)
     if made != stack.digest:
         raise BadInput(
             f"branch {branch} was made of {stack.name}@{made}, which is {stack.digest} now, and "
             "differs from it; amend a branch that `backport apply` has made of these patches"
+        )
+    if decided and decided != manifest.decides(stack.name):
+        raise BadInput(
+            f"{manifest.source} decides otherwise about {stack.name} than when branch {branch} was "
+            "made, and the branch differs from it; amend a branch that `backport apply` has made "
+            "with this manifest"
         )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from backport.core.manifests import Adaptation, Anchor, Drop, Manifest, Reanchor
-from backport.core.messages import squash_message
+from backport.core.manifests import Adaptation, Anchor, Drop, Manifest, Reanchor, Replace
+from backport.core.messages import digests_of_message, squash_message
 from backport.core.objects import Identity
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.patches import HunkId
@@ -62,6 +62,7 @@ def test_a_whole_message() -> None:
         f"Upstream-commit: {'a' * 40}\n"
         f"Upstream-commit: {'b' * 40}\n"
         "Stack: fuse@0123456789ab\n"
+        "Manifest: moreh/v0.28.0@e3b0c44298fc\n"
         "Signed-off-by: Release Bot <bot@example.com>\n"
     )
 
@@ -87,6 +88,7 @@ def test_what_is_unknown_of_upstream_is_left_out(
     assert lines[lines.index("Now it is not.") + 2 :] == [
         *trailers,
         "Stack: fuse@0123456789ab",
+        "Manifest: moreh/v0.28.0@e3b0c44298fc",
         "Signed-off-by: Release Bot <bot@example.com>",
     ]
 
@@ -146,5 +148,32 @@ def test_git_sees_every_trailer_and_nothing_else(git: Git) -> None:
         f"Upstream-commit: {'a' * 40}",
         f"Upstream-commit: {'b' * 40}",
         "Stack: fuse@0123456789ab",
+        "Manifest: moreh/v0.28.0@e3b0c44298fc",
         "Signed-off-by: Release Bot <bot@example.com>",
     ]
+
+
+def test_what_the_manifest_decides_has_a_digest_and_its_reasons_have_none() -> None:
+    one = HunkId("fuse", "p", "a.py", 1, "0" * 8)
+    entries: list[tuple[Adaptation, ...]] = [
+        (),
+        (Drop("why", (), "", one),),
+        (Reanchor("why", (), "", one, Anchor.parse("last-in f")),),
+        (Reanchor("why", (), "", one, Anchor.parse("first-in f")),),
+        *(
+            (
+                Replace(
+                    "why", (), "", one, "x.patch", stack(diff("a.py", "a\n", text)).patches[0].files
+                ),
+            )
+            for text in ("b\n", "c\n")
+        ),
+    ]
+    digests = [manifest(*some).decides("fuse") for some in entries]
+    assert len(set(digests)) == len(entries)
+    assert manifest(Drop("other", (), "m.toml:3", one)).decides("fuse") == digests[1]
+    assert manifest(*entries[1]).decides("other") == digests[0]
+    text = message(entries=entries[1])
+    assert digests_of_message(text) == ("0123456789ab", digests[1])
+    without = text.replace("Manifest: ", "Manifests: ")
+    assert digests_of_message(without) == ("0123456789ab", "")

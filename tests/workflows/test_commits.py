@@ -288,12 +288,13 @@ def test_git_itself_sees_every_trailer_and_nothing_else(world: World, shell: She
     message = world.repo.message(BRANCH)
     assert message.splitlines()[0] == b"[ROCm][Perf] Cache the product (backport #47757)"
     parsed = world.repo.git("interpret-trailers", "--parse", feed=message).splitlines()
-    digest = parsed[4].partition("@")[2]
-    assert len(digest) == 12
+    digest, decided = (parsed[place].partition("@")[2] for place in (4, 5))
+    assert (len(digest), len(decided)) == (12, 12)
     assert parsed == [
         "Backport-of: vllm-project/vllm#47757",
         *(f"Upstream-commit: {commit}" for commit in ids),
         f"Stack: cache@{digest}",
+        f"Manifest: me/v1.0.0@{decided}",
         "Signed-off-by: Test Person <test@example.com>",
     ]
 

@@ -449,3 +449,16 @@ def test_a_branch_made_of_older_patches_does_not_undo_the_newer_ones(
     told = refused(world, shell, 2, "--into", "patch")
     assert told.startswith(f"branch {BRANCH} was made of cache@")
     assert "amend a branch that `backport apply` has made of these patches" in told
+
+
+def test_a_branch_made_with_an_older_manifest_does_not_undo_what_it_decides_now(
+    world: World, shell: Shell
+) -> None:
+    emitted(world, shell)
+    manifest = world.library.root / MANIFEST
+    entry = f'hunk = "{hunk(world)}"\nreason = "not here"\nwhen = {{ present = "{ATTENTION}" }}\n'
+    manifest.write_text(f"{manifest.read_text()}\n[[drop]]\n{entry}")
+    told = refused(world, shell, 2, "--into", "manifest", "--reason", "r")
+    assert told.startswith(f"{MANIFEST} decides otherwise about cache than when branch {BRANCH}")
+    assert shell(*world.words("apply"), "--no-audit").code == 0
+    assert "nothing to take back" in refresh(world, shell).out
