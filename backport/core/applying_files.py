@@ -13,7 +13,7 @@ from backport.core.manifests import Drop, Reanchor, Replace
 from backport.core.obstacles import new_mode, obstacle, same_kind
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.patches import FilePatch, Hunk, hunk_ids
-from backport.core.placing import place
+from backport.core.placing import place, placed
 from backport.core.preimages import names
 from backport.core.texts import Edit, Placement, Target, splice
 from backport.core.trees import REGULAR, Entry
@@ -214,15 +214,25 @@ class _Preimage:
         return None if self.text is None else Proof(self.text, self._target.text)
 
 
-def _sure(hunk: Hunk, found: Placement, base: _Preimage, merges: bool) -> Placement:
-    """The placement, or none where it may be at a look-alike of the hunk's place."""
-    if found.outcome.failed or base.proof is None:
+def _sure(hunk: Hunk, target: Target, found: Placement, base: _Preimage, merges: bool) -> Placement:
+    """The placement, or none where it may be at a look-alike of the hunk's place; of several
+    places that fit, its own."""
+    if base.proof is None or found.outcome is Outcome.CONFLICT:
         return found
+    if found.outcome is Outcome.AMBIGUOUS:
+        return _own(hunk, target, found, base.proof)
     doubted = base.proof.doubt(hunk, found.edit)
     if doubted is None:
         return found
     outcome = Outcome.CONFLICT if doubted.merges and merges else Outcome.AMBIGUOUS
     return Placement(outcome, detail=doubted.why, candidates=(found.line,))
+
+
+def _own(hunk: Hunk, target: Target, found: Placement, proof: Proof) -> Placement:
+    """The one of the places that fit which is the hunk's own, where that can be told."""
+    at = proof.own_place(hunk) if proof.settles(hunk) else None
+    own = None if at is None else placed(hunk, target, at)
+    return own if own is not None and own.line in found.candidates else found
 
 
 def _merge_rest(
@@ -255,7 +265,7 @@ def _place_one(
     else:
         placement = place(hunk, target, known, alike=alike)
         if not known:
-            placement = _sure(hunk, placement, base, step.merges)
+            placement = _sure(hunk, target, placement, base, step.merges)
     edits = [placement.edit] if placement.edit else []
     return [step.result(index, placement, hunk)], edits
 

@@ -53,7 +53,7 @@ class Proof:
 
         `edit` is what placing the hunk does to the target (None: its result stands there).
         """
-        if self._is_carried_along(hunk, edit):
+        if edit and edit.block and edit.block[0] == self.own_place(hunk):
             return None
         merged = self._merged(hunk)
         placed = splice(self.target, [edit]) if edit else self.target
@@ -64,16 +64,22 @@ class Proof:
             return None
         return Doubt(_why(stands, edit, sure=merged is not None), merged is not None)
 
-    def _is_carried_along(self, hunk: Hunk, edit: Edit | None) -> bool:
-        """True where no change of the target's touches the hunk's lines, and it is placed where
-        the changes above have moved them to: what every merge comes to."""
+    def own_place(self, hunk: Hunk) -> int | None:
+        """The offset to which the changes above have moved the hunk's lines; None where a change
+        touches them: that is what every merge comes to."""
         start, size = hunk.old_start - 1, len(split_keeping_ends(hunk.before))
+        if b"".join(self._lines[start : start + size]) != hunk.before:
+            return None
         if any(c.a0 <= start + size and start <= c.a1 for c in self._changes):
-            return False
-        at = start + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in self._changes if c.a1 < start)
-        stands = b"".join(self._lines[start : start + size]) == hunk.before
-        place = (self._starts[at], self._starts[at + size])
-        return stands and edit is not None and edit.block == place
+            return None
+        above = (c for c in self._changes if c.a1 < start)
+        return self._starts[start + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in above)]
+
+    def settles(self, hunk: Hunk) -> bool:
+        """True where the target has no more and no fewer places than there were for the hunk's
+        lines and for its result, so that each is one of those."""
+        both = (hunk.before, hunk.after)
+        return all(count(block, self.base) == count(block, self.target) for block in both)
 
     def _merged(self, hunk: Hunk) -> bytes | None:
         """The target with this hunk alone; None where that is in conflict."""

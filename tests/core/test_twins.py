@@ -183,3 +183,20 @@ def test_a_shortened_id_proves_a_place_as_well() -> None:
 
     result = apply_stack(stack(change), {}, tree({"m.cfg": OTHER_FIRST}), sources)
     assert [hunk.outcome for hunk in result.hunks] == [Outcome.MERGED]
+
+
+@pytest.mark.parametrize(
+    ("target", "line"),
+    [
+        (f"x = 0\n{HOME}", 6),  # both are there, and nothing touches them
+        (f"x = 0\n[one]\n{BODY}[two]\n{BODY}[three]\n{BODY}", 0),  # one more than there was
+        (f"x = 0\n[one]\n{BODY}[two]\n{OTHER}", 0),
+    ],
+    ids=["as at home", "a copy more", "the other one changed"],
+)
+def test_of_two_places_that_fit_its_own_is_taken_where_that_is_sure(target: str, line: int) -> None:
+    (hunk,) = applied(INDEXED, target).hunks
+    assert hunk.line == line
+    assert hunk.outcome is (Outcome.MOVED if line else Outcome.AMBIGUOUS)
+    (blind,) = applied(INDEXED, target, known=False).hunks
+    assert blind.outcome is Outcome.AMBIGUOUS
