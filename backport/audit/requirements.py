@@ -6,6 +6,7 @@ import configparser
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from backport.audit.versions import Version, parse
@@ -70,13 +71,17 @@ def oldest(
     """
     found: dict[str, Version] = {}
     for path in paths:
-        reader = _READERS.get(path) or (_lines if _FILE.fullmatch(path) else None)
-        file = entry(path) if reader else None
-        if reader is None or file is None or file.mode != REGULAR:
-            continue
-        for project, version in reader(file.data.decode("utf-8", "replace"), python):
-            found[project] = min(version, found.get(project, version))
+        file = entry(path) if path in _READERS or _FILE.fullmatch(path) else None
+        if file is not None and file.mode == REGULAR:
+            for project, version in _read(path, file.data, python):
+                found[project] = min(version, found.get(project, version))
     return found
+
+
+@lru_cache(maxsize=256)
+def _read(path: str, data: bytes, python: _Python) -> tuple[tuple[str, Version], ...]:
+    """What one file asks for; kept, as trees that are compared have most files in common."""
+    return tuple(_READERS.get(path, _lines)(data.decode("utf-8", "replace"), python))
 
 
 def _lines(text: str, python: _Python) -> Iterator[tuple[str, Version]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from backport.audit.checks import dependencies
@@ -74,10 +76,10 @@ def test_one_of_what_stands_below_the_other_is_told() -> None:
 
 
 def test_what_trees_ask_for_is_read_once_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[object] = []
-    monkeypatch.setattr(dependencies, "oldest", lambda *a: read.append(a) or oldest(*a))
+    read = Mock(side_effect=oldest)
+    monkeypatch.setattr(dependencies, "oldest", read)
     assert len(spoken("import kernels\n\nkernels.fresh\nkernels.recent\n")) == 2
-    assert len(read) == 2  # the target and the home
+    assert read.call_count == 2  # the target and the home
 
 
 def test_a_requirement_for_other_pythons_is_none() -> None:
