@@ -19,6 +19,7 @@ from backport.core.mailing import keep_line_ends
 from backport.core.objects import (
     GitObject,
     Identity,
+    commit_text,
     parse_tree,
     render_pack,
 )
@@ -187,7 +188,7 @@ class Checkout:
 
     def message(self, commit: str) -> str:
         """A commit's message."""
-        return decode(self.read_object(commit).partition(b"\n\n")[2])
+        return commit_text(self.read_object(commit))[1]
 
     def parent(self, commit: str) -> str:
         """The first parent of a commit, "" of a root."""
@@ -208,15 +209,15 @@ class Checkout:
     def _commit(self, commit: str) -> Commit:
         from backport.git_diffs import commit_diff
 
-        head, _, message = self.read_object(commit).partition(b"\n\n")
-        lines = decode(head).split("\n")
+        head, message = commit_text(self.read_object(commit))
+        lines = head.split("\n")
         parents = tuple(line[7:] for line in lines if line.startswith("parent "))
         author = next(line[7:] for line in lines if line.startswith("author "))
         who, seconds, zone = author.rsplit(" ", 2)
         name, _, email = who.partition(" <")
         diff = commit_diff(self.git_dir, commit, next(iter(parents), None))
         written = Author(name, email.rstrip(">"), f"{seconds} {zone}")
-        return Commit(commit, parents, written, decode(message), diff)
+        return Commit(commit, parents, written, message, diff)
 
     # ------------------------------------------------------------ who and where
 

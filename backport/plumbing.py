@@ -20,7 +20,10 @@ from backport.errors import EnvironmentProblem
 
 _KEPT = ("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 _AT_ONCE = 1000  # names in flight; they must fit into a pipe, or both sides would wait
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
+_QUIET = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.fsmonitor=false"),
+    *("-c", "i18n.logOutputEncoding=UTF-8"),
+)
 
 
 def clean_environment() -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from backport.core.cursors import PatchError
 from backport.core.mail import parse_patch
 from backport.core.patches import Patch
+from backport.core.paths import decode_as, encode
 
 _SEPARATOR = re.compile(
     rb"^From \S.*\b\d{1,2}:\d\d(?::\d\d)?\b.*\b(?:19|20)\d\d\b.*\r?$", re.MULTILINE
@@ -164,15 +165,7 @@ def _text(part: Message) -> bytes:
     charset = _charset(part)
     if charset in _SAME_AS_UTF8:
         return data
-    return _split_message(data, lambda text: _recoded(text, charset))
-
-
-def _recoded(text: bytes, charset: str) -> bytes:
-    """The text in UTF-8; where it is not in the charset it claims, it stays as it is."""
-    try:
-        return text.decode(charset).encode()
-    except (LookupError, UnicodeDecodeError):
-        return text
+    return _split_message(data, lambda text: encode(decode_as(text, charset)))
 
 
 def _split_message(body: bytes, change: Callable[[bytes], bytes]) -> bytes:

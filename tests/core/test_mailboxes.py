@@ -82,6 +82,12 @@ def test_every_form_gives_the_same_author_message_and_bytes(data: bytes) -> None
     assert patch.files[0].path == "é.txt"
 
 
+@pytest.mark.parametrize("charset", ["klingon", "undefined", "hex", "utf-7", "euc-jp"])
+def test_a_charset_that_is_unknown_or_wrong_loses_nothing(charset: str) -> None:
+    body = b"+2AA- caf\xe9\n---\n" + CHANGE
+    assert only(mime("8bit", body, f"text/plain; charset={charset}")).body == "+2AA- caf\udce9"
+
+
 def test_a_crlf_file_in_a_plain_mail_keeps_its_line_ends() -> None:
     change = diff("x", "a\r\nb\r\n", "c\r\nb\r\n")
     patch = only((GIT + HEAD + "\n").encode() + b"---\n" + change).patch
