@@ -21,6 +21,7 @@ from backport.core.paths import decode
 from backport.core.stack_format import NAME
 from backport.core.trees import DIRECTORY, Tree
 from backport.errors import BadInput
+from backport.library import read_file
 
 STANDARD_INPUT = "standard input"  # a source that nobody can read again
 MAX_MAILBOX = 256 * 1024 * 1024
@@ -230,7 +231,7 @@ def of_folder(folder: Path, wish: Wish = PLAIN) -> Incoming:
     names, notes = _order(folder)
     for name in names:
         path = folder / name
-        letters = _letters(read_file(path), str(path))
+        letters = _letters(read_file(path, MAX_MAILBOX), str(path))
         alone = len(letters) == 1
         fallback = patch_name(bare_name(path.stem)) if alone else ""
         found += [(letter, fallback) for letter in letters]
@@ -242,13 +243,13 @@ def _order(folder: Path) -> tuple[list[str], list[str]]:
     """The names of the patch files in their order, and what is to be told of it."""
     for name in LISTS:
         path = folder / name
-        if not path.is_file():
+        if not path.exists():
             continue
         try:
-            names = read_listing(decode(path.read_bytes()))
+            names = read_listing(decode(read_file(path, MAX_MAILBOX)))
         except ListingError as error:
             raise BadInput(f"{path}:{error.line}: {error.message}") from None
-        missing = [entry for entry in names if not (folder / entry).is_file()]
+        missing = [entry for entry in names if not (folder / entry).exists()]
         if missing:
             raise BadInput(f"{path}: names {missing[0]}, which is not there")
         if names:
@@ -259,10 +260,3 @@ def _order(folder: Path) -> tuple[list[str], list[str]]:
         raise BadInput(f"{folder}: has neither a series nor a .patches file, nor numbered patches")
     told = f"{folder}: holds {' and '.join(older)} too; {names[0]} and its like are taken"
     return names, [told] * bool(older)
-
-
-def read_file(path: Path) -> bytes:
-    """The bytes of a file that a person named; BadInput where they are too many."""
-    if path.stat().st_size > MAX_MAILBOX:
-        raise BadInput(f"{path}: is over the limit of {MAX_MAILBOX:,} bytes")
-    return path.read_bytes()

@@ -8,6 +8,7 @@ from pathlib import Path
 from backport.ancestry import fork_point, nearest_tag
 from backport.checkout import Checkout
 from backport.errors import BadInput, EnvironmentProblem
+from backport.library import read_file
 from backport.sources import Progress, plain_version
 from backport.workflows.incoming import (
     MAX_MAILBOX,
@@ -17,7 +18,6 @@ from backport.workflows.incoming import (
     of_commits,
     of_folder,
     of_mailbox,
-    read_file,
 )
 from backport.workflows.repositories import cached
 
@@ -51,8 +51,10 @@ def gather(source: str, checkout: Checkout, home: str, wish: Wish) -> Incoming:
         return of_mailbox(data, STANDARD_INPUT, wish)
     if path.is_dir():
         return of_folder(path, wish)
-    if path.is_file():
-        return of_mailbox(read_file(path), source, wish)
+    if path.is_fifo():
+        raise BadInput(f"{source}: is a pipe; give - and let the shell redirect it: `- < {source}`")
+    if path.exists():
+        return of_mailbox(read_file(path, MAX_MAILBOX), source, wish)
     return _of_repository(source, checkout, home, wish)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -193,6 +194,40 @@ def test_a_list_that_cannot_be_followed_is_one_line(
     done = run(work, shell, folder)
     assert (done.code, done.problems) == (2, [f"backport: error: {folder}/{problem}"])
     assert files(work) == {}
+
+
+def test_a_source_that_is_no_regular_file_is_not_waited_for(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    lone, listed, numbered, series = (tmp_path / name for name in ("x.patch", "a", "b", "c"))
+    os.mkfifo(lone)
+    for folder, name in ((listed, "x.patch"), (numbered, "0001-x.patch"), (series, "series")):
+        folder.mkdir()
+        os.mkfifo(folder / name)
+    (listed / "series").write_text("x.patch\n")
+    told = "is a pipe, socket or device, and no regular file"
+    for source, problem in (
+        (lone, f"{lone}: is a pipe; give - and let the shell redirect it: `- < {lone}`"),
+        (listed, f"{listed}/x.patch: {told}"),
+        (numbered, f"{numbered}/0001-x.patch: {told}"),
+        (series, f"{series}/series: {told}"),
+        ("/dev/null", f"/dev/null: {told}"),
+    ):
+        done = run(work, shell, source)
+        assert (done.code, done.problems) == (2, [f"backport: error: {problem}"])
+    assert files(work) == {}
+
+
+def test_a_pipe_in_an_old_stack_is_no_reason_to_lose_it(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    path = mailbox(work, tmp_path)
+    assert run(work, shell, path).code == 0
+    os.mkfifo(work.library.root / "patches/mine/notes")
+    done = run(work, shell, path, "--force")
+    assert done.code == 2
+    assert "patches/mine/notes: cannot be copied: " in done.problems[0]
+    assert [path.name for path in (work.library.root / "patches").glob("*mine*")] == ["mine"]
 
 
 def test_a_cover_letter_becomes_title_and_reason(work: World, shell: Shell, tmp_path: Path) -> None:
