@@ -7,7 +7,7 @@ first brought into that plain form.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from email import message_from_bytes
 from email.message import Message
 from typing import NamedTuple
@@ -37,7 +37,7 @@ class Letter(NamedTuple):
     """One mail of a mailbox: the patch in it, or why there is none (`cover`, `empty`).
 
     `commit` is the full id that git noted for it, where it is not all zeros; `line` the
-    line of `source`, the mailbox, that it starts on.
+    line of `source`, the mailbox, that it starts on; `id` its Message-ID.
     """
 
     patch: Patch | None
@@ -47,6 +47,35 @@ class Letter(NamedTuple):
     commit: str
     source: str
     line: int
+    id: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place to tell a person."""
+        return f"{self.source}:{self.line}"
+
+
+def first_twice(letters: Sequence[Letter]) -> tuple[Letter, Letter] | None:
+    """The first mail that is there a second time, behind the one that it repeats.
+
+    A series may make one change twice, where it was taken back in between: those are two mails
+    with ids of their own, and between them one that changes the same files.
+    """
+    for at, letter in enumerate(letters):
+        for before, other in enumerate(letters[:at]):
+            if letter.patch and other.patch and letter.patch.files == other.patch.files:
+                same_id = (letter.id and letter.id == other.id) or (
+                    letter.commit and letter.commit == other.commit
+                )
+                between = letters[before + 1 : at]
+                if same_id or not any(_paths(letter) & _paths(found) for found in between):
+                    return other, letter
+    return None
+
+
+def _paths(letter: Letter) -> set[str]:
+    files = letter.patch.files if letter.patch else ()
+    return {path for file in files for path in (file.old_path, file.new_path) if path}
 
 
 def read_mailbox(data: bytes, source: str) -> list[Letter]:
@@ -84,7 +113,8 @@ def _letter(mail: bytes, source: str, line: int) -> Letter:
         kind = "cover" if _COVER.search(str(head.get("Subject", ""))) else "empty"
         return Letter(None, kind, subject, body, commit, source, line)
     patch = parse_patch(plain, "patch", source, line)
-    return Letter(patch, "patch", patch.subject, patch.body, commit, source, line)
+    told = str(head.get("Message-ID", "")).strip()
+    return Letter(patch, "patch", patch.subject, patch.body, commit, source, line, told)
 
 
 _A_CHANGE = b"---\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n"

@@ -14,7 +14,7 @@ from backport.checkout import Checkout, Commit
 from backport.core.canonical import patch_name, with_scopes
 from backport.core.cursors import PatchError
 from backport.core.listings import LISTS, ListingError, bare_name, numbered, read_listing
-from backport.core.mailboxes import Letter, read_mailbox
+from backport.core.mailboxes import Letter, first_twice, read_mailbox
 from backport.core.parsing import parse_diff
 from backport.core.patches import Author, Patch
 from backport.core.paths import decode
@@ -144,15 +144,9 @@ def _unlike(patches: Iterable[Patch]) -> tuple[Patch, ...]:
 
 
 def _numbered(patches: Sequence[Patch]) -> tuple[Patch, ...]:
-    """The patches, those of one name numbered: who sent the mails cannot name them anew.
-
-    Raises BadInput where one is there twice.
-    """
+    """The patches, those of one name numbered: who sent the mails cannot name them anew."""
     found: list[Patch] = []
     for patch in patches:
-        twin = next((other for other in found if other.files == patch.files), None)
-        if twin:
-            raise BadInput(f"{patch.source}: holds the same patch as {twin.source}; leave one out")
         used = {other.name for other in found}
         names = (f"{patch.name}-{number}" for number in count(2))
         free = patch.name if patch.name not in used else next(n for n in names if n not in used)
@@ -195,8 +189,11 @@ def _letters(data: bytes, source: str) -> list[Letter]:
 def _of_letters(letters: Sequence[tuple[Letter, str]], source: str, wish: Wish) -> Incoming:
     patches, commits, notes = [], [], []
     title = why = ""
+    if twice := first_twice([letter for letter, _ in letters]):
+        first, again = twice
+        raise BadInput(f"{again.where}: holds the same patch as {first.where}; leave one out")
     for letter, fallback in letters:
-        where = f"{letter.source}:{letter.line}"
+        where = letter.where
         if letter.kind == "cover":
             title, why = letter.subject, letter.body
             notes.append(f"{where}: the cover letter is kept as the stack's title and reason")

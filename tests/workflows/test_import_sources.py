@@ -173,7 +173,37 @@ def test_mails_of_one_subject_are_numbered_and_a_mail_that_is_there_twice_is_ref
     path.write_bytes(first + second + second)
     done = run(work, shell, path, "--force")
     assert done.code == 2
-    assert done.problems[0].endswith(f"{path}: holds the same patch as {path}; leave one out")
+    again, before = (1 + text.count(b"\n") for text in (first + second, first))
+    told = f"{path}:{again}: holds the same patch as {path}:{before}; leave one out"
+    assert done.problems == [f"backport: error: {told}"]
+
+
+@pytest.mark.parametrize("zeros", [[], ["--zero-commit"]], ids=["ids of commits", "no ids"])
+def test_a_change_that_was_taken_back_and_made_again_is_taken_like_its_commits(
+    zeros: list[str], work: World, shell: Shell, tmp_path: Path
+) -> None:
+    for revert in ("HEAD", "HEAD"):
+        work.repo.git("revert", "--no-edit", revert)
+    path = tmp_path / "back.mbox"
+    path.write_bytes(work.repo.raw("format-patch", "--stdout", *zeros, "v1.0.0..work"))
+    assert run(work, shell, path).code == 0
+    assert len(files(work)["series"].splitlines()) == 4
+    same_tree(work, shell)
+
+
+def test_a_mail_of_one_id_is_the_same_mail_whatever_stands_between(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    work.repo.git("revert", "--no-edit", "HEAD")
+    back = [
+        mail.replace(b"\nSubject", b"\nMessage-ID: <%d@x>\nSubject" % nth, 1)
+        for nth, mail in enumerate(patches(work.repo, "v1.0.0"))
+    ]
+    path = tmp_path / "again.mbox"
+    path.write_bytes(b"".join([*back, back[1]]))
+    done = run(work, shell, path)
+    assert done.code == 2
+    assert " holds the same patch as " in done.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +213,7 @@ def test_mails_of_one_subject_are_numbered_and_a_mail_that_is_there_twice_is_ref
         (b"one.patch -R\n", "series:1: one.patch has the option -R; only -p1 is read"),
         (b"\n../one.patch\n", "series:2: unsafe path '../one.patch': it has the component '..'"),
         (b"# nothing\n", "series: names no patch"),
+        (b"a.patch\n\na.patch\n", "series:3: names a.patch a second time"),
     ],
 )
 def test_a_list_that_cannot_be_followed_is_one_line(
