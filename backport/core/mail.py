@@ -20,6 +20,10 @@ _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]*): ?(.*)$")
 _TAG = re.compile(r"\s*\[[^\]]*\bPATCH\b[^\]]*\]\s*", re.IGNORECASE)
 _ADDRESS = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*<([^<>]*)>\s*')
 _BARE_ADDRESS = re.compile(r"\s*(\S+@\S+)\s*(?:\((.*)\)\s*)?")
+HTML = (
+    "the mail is HTML, which writes < and & otherwise than the files have them; "
+    "fetch the .patch or the plain text"
+)
 MAX_HEADER = 16_384  # bytes; no mail program takes lines as long as that
 _KINDS = (
     (b"", "it is empty"),
@@ -127,6 +131,8 @@ def _decoded(mail: _Mail, data: bytes) -> _Mail:
         raise PatchError(
             mail.body_line, "the mail is format=flowed, which breaks patches; ask for plain text"
         )
+    if content.startswith("text/html"):
+        raise PatchError(mail.body_line, HTML)
     encoding = headers.get("content-transfer-encoding", "").lower()
     if encoding in ("quoted-printable", "base64"):
         from email import message_from_bytes

@@ -13,7 +13,7 @@ from email.message import Message
 from typing import NamedTuple
 
 from backport.core.cursors import PatchError
-from backport.core.mail import parse_patch
+from backport.core.mail import HTML, parse_patch
 from backport.core.patches import Patch
 from backport.core.paths import decode_as, encode
 
@@ -25,6 +25,7 @@ _DIFF = re.compile(
     rb"^(?:---$|diff --git |diff --cc |diff --combined |--- \S|Index: )", re.MULTILINE
 )
 _CHANGES = re.compile(rb"^(?:diff --|@@ -|--- \S)", re.MULTILINE)
+_A_DIFF = re.compile(rb"diff --git |@@ -\d")  # wherever it stands among tags
 _COVER = re.compile(r"\[[^\]]*\b0+/\d+[^\]]*\]")
 _IN_BODY = re.compile(rb"(From|Date|Subject): ?(.+)$", re.IGNORECASE)
 _ENCODED = ("base64", "quoted-printable")
@@ -146,7 +147,7 @@ def plain_mail(mail: bytes, line: int = 1) -> bytes:
     parsed = message_from_bytes(rest)
     encoding = parsed.get("Content-Transfer-Encoding", "").lower()
     foreign = _charset(parsed) not in _SAME_AS_UTF8
-    if parsed.is_multipart() or foreign or encoding in _ENCODED:
+    if _is_html(parsed) or parsed.is_multipart() or foreign or encoding in _ENCODED:
         rest = _rebuilt(parsed, line)
     if separator and not _GIT_SEPARATOR.match(separator):
         rest = _in_message(rest, lambda text: _QUOTED_FROM.sub(rb"\1", text))
@@ -163,14 +164,19 @@ def _without_transport_ends(mail: bytes) -> bytes:
     return mail
 
 
+def _is_html(parsed: Message) -> bool:
+    return parsed.get_content_type() == "text/html"
+
+
 def _charset(parsed: Message) -> str:
     return (parsed.get_content_charset() or "").lower()
 
 
 def _rebuilt(parsed: Message, line: int) -> bytes:
     """The mail with one plain body: the text parts, decoded, the message in UTF-8."""
-    leaves = [part for part in parsed.walk() if not part.is_multipart()]
-    texts = [part for part in leaves if part.get_content_type() in ("text/plain", *_PATCH_TYPES)]
+    texts = _parts(parsed, "text/plain", *_PATCH_TYPES)
+    if not texts and any(_A_DIFF.search(_text(part)) for part in _parts(parsed, "text/html")):
+        raise PatchError(line, HTML)
     if any(part.get_param("format", "") == "flowed" for part in texts):
         raise PatchError(
             line, "the mail is format=flowed, which breaks patches; ask for plain text"
@@ -183,6 +189,10 @@ def _rebuilt(parsed: Message, line: int) -> bytes:
     ]
     head = b"".join(_header(key, str(value)) for key, value in kept)
     return head + b"\n" + body
+
+
+def _parts(parsed: Message, *kinds: str) -> list[Message]:
+    return [part for part in parsed.walk() if part.get_content_type() in kinds]
 
 
 def _header(key: str, value: str) -> bytes:

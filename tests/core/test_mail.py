@@ -197,6 +197,12 @@ def test_a_refusal_inside_an_encoded_mail_counts_from_its_body() -> None:
     )
 
 
+def test_a_mail_in_html_is_refused() -> None:
+    line, problem = refusal(transferred(b"8bit", BODY, b"text/html; charset=UTF-8"))
+    assert problem.startswith("the mail is HTML, which writes < and & otherwise than the files")
+    assert line == 8
+
+
 def test_a_flowed_mail_is_refused() -> None:
     data = transferred(b"8bit", BODY, b'text/plain; charset=UTF-8; format=flowed; delsp="yes"')
     assert refusal(data) == (

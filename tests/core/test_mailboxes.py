@@ -165,6 +165,36 @@ def test_flowed_text_is_refused_with_the_reason(data: bytes) -> None:
         read_mailbox(data, "x")
 
 
+PAGE = b"<html><pre>\n" + BODY.replace(b"<", b"&lt;") + b"</pre></html>\n"
+ALTERNATIVE = "multipart/alternative; boundary=X"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        mime("8bit", PAGE, "text/html; charset=utf-8"),
+        mime("8bit", PAGE.replace(b"\n", b"<br>"), "text/html"),
+        mime("base64", base64.encodebytes(PAGE), "text/html"),
+        mime("8bit", part("text/html", PAGE) + b"--X--\n", ALTERNATIVE),
+    ],
+    ids=["plain", "on one line", "encoded", "the only part"],
+)
+def test_a_patch_that_is_there_as_html_alone_is_refused(data: bytes) -> None:
+    with pytest.raises(PatchError, match=r"the mail is HTML, .*; fetch the \.patch or the plain"):
+        read_mailbox(data, "x")
+
+
+def test_beside_its_html_the_plain_text_is_taken() -> None:
+    data = part("text/plain; charset=UTF-8", BODY) + part("text/html", PAGE) + b"--X--\n"
+    patch = only(mime("8bit", data, ALTERNATIVE)).patch
+    assert patch is not None
+    assert patch.files[0].hunks[0].added == (b'a = "=3D" \n',)
+
+
+def test_a_reply_in_html_is_a_mail_without_a_patch() -> None:
+    assert only(mime("8bit", b"<p>Nice.</p>\n", "text/html")).kind == "empty"
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
