@@ -18,6 +18,7 @@ from backport.core.paths import decode
 _SEPARATOR = re.compile(rb"^From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001$", re.MULTILINE)
 _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]*): ?(.*)$")
 _TAG = re.compile(r"\s*\[[^\]]*\bPATCH\b[^\]]*\]\s*", re.IGNORECASE)
+_REPLY = re.compile(r"((?:\s*\[[^\]]*\])*)\s*re:\s*", re.IGNORECASE)
 _ADDRESS = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*<([^<>]*)>\s*')
 _BARE_ADDRESS = re.compile(r"\s*(\S+@\S+)\s*(?:\((.*)\)\s*)?")
 HTML = (
@@ -157,11 +158,21 @@ def _decode_words(value: str) -> str:
 
 
 def _subject(raw: str) -> str:
-    """The subject without the `[PATCH ...]` tag in any place; other tags are the author's."""
+    """The subject without the `[PATCH ...]` tag in any place; other tags are the author's.
+
+    A `Re:` above the tag is the mail program's; below it, which is where this tool writes
+    subjects, it is the author's.
+    """
     found = _TAG.search(raw)
     if not found:
-        return raw.strip()
-    return f"{raw[: found.start()]} {raw[found.end() :]}".strip()
+        return _without_reply(raw).strip()
+    return f"{_without_reply(raw[: found.start()]).rstrip()} {raw[found.end() :]}".strip()
+
+
+def _without_reply(text: str) -> str:
+    while found := _REPLY.match(text):
+        text = f"{found.group(1)} {text[found.end() :]}"
+    return text
 
 
 def _author(headers: dict[str, str]) -> Author:

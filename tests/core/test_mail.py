@@ -73,6 +73,14 @@ SUBJECTS = {
     "[PATCH] list[int]  with  two spaces": "list[int]  with  two spaces",
     "[PATCH] fix url.split(/[/?#]/) [red]x": "fix url.split(/[/?#]/) [red]x",
     "[PATCH] key: value: more": "key: value: more",
+    "Re: [PATCH v2 3/10] x": "x",
+    "RE: re:[PATCH] [ROCm] x": "[ROCm] x",
+    "[vllm-dev] Re: [PATCH 1/2] x": "[vllm-dev] x",
+    "Re: [ROCm] x": "[ROCm] x",
+    "Re: x": "x",
+    "[PATCH] Re: what the author wrote": "Re: what the author wrote",
+    "Return: x": "Return: x",
+    "x Re: y": "x Re: y",
 }
 
 
