@@ -100,19 +100,19 @@ class Checkout:
 
     # ------------------------------------------------------------ reading
 
-    def _lookup(self, name: str) -> tuple[str, str, bytes] | None:
+    def lookup(self, name: str) -> tuple[str, str, bytes] | None:
+        """The (id, kind, content) of what any name of git's names, or None."""
         if self._reader is None:
             self._reader = plumbing.ObjectReader(self.git_dir)
         return self._reader.read(name)
 
     def read_object(self, object_id: str) -> bytes:
         """The content of an object that must be there."""
-        found = self._lookup(object_id)
+        found = self.lookup(object_id)
         if found is None:
-            raise EnvironmentProblem(
-                f"{self.shown}: object {object_id} is missing ({self._thin()}); "
-                "use a full clone, or get everything with `git fetch --refetch --no-filter`"
-            )
+            from backport.missing import missing
+
+            raise missing(self, object_id)
         return found[2]
 
     def read_objects(self, object_ids: Sequence[str]) -> list[bytes | None]:
@@ -124,17 +124,10 @@ class Checkout:
     def read_tree(self, object_id: str) -> dict[bytes, tuple[str, str]]:
         return parse_tree(self.read_object(object_id), self.algorithm)
 
-    def _thin(self) -> str:
-        if (self.common_dir / "shallow").exists():
-            return "this is a shallow clone"
-        if any(self.common_dir.glob("objects/pack/*.promisor")):
-            return "this is a partial clone"
-        return "the repository is damaged"
-
     def commit_id(self, name: str) -> str | None:
         """The full id of the commit that a tag, branch or id names, tags first; None if none."""
         for asked in (f"refs/tags/{name}^{{commit}}", f"{name}^{{commit}}"):
-            found = self._lookup(asked)
+            found = self.lookup(asked)
             if found and found[1] == "commit":
                 return found[0]
         return None
@@ -144,13 +137,9 @@ class Checkout:
         found = self.commit_id(name)
         if found:
             return found
-        shallow = (self.common_dir / "shallow").exists()
-        mend = "git fetch --unshallow --tags" if shallow else "git fetch --tags"
-        kind = " (a shallow clone)" if shallow else ""
-        raise EnvironmentProblem(
-            f"{self.shown}{kind} has no commit {name}; get it with `{mend}`, "
-            f"or `backport fetch {name.removeprefix('v')}` for the release archive"
-        )
+        from backport.missing import no_commit
+
+        raise no_commit(self, name)
 
     def tree(self, commit: str) -> CommitTree:
         """The files of a commit."""
@@ -245,7 +234,7 @@ class Checkout:
         return config.get(f"committer.{key}") or config.get(f"user.{key}", "")
 
     def branch_tip(self, branch: str) -> str | None:
-        found = self._lookup(f"refs/heads/{branch}")
+        found = self.lookup(f"refs/heads/{branch}")
         return found[0] if found else None
 
     def checked_out(self, branch: str) -> Path | None:
@@ -263,7 +252,7 @@ class Checkout:
 
     def is_at(self, commit: str) -> bool:
         """True where the index and the tracked files of this work tree are exactly the commit's."""
-        if self._lookup(commit) is None:
+        if self.lookup(commit) is None:
             return False
         words = ("diff", "--name-only", "--no-ext-diff", "--no-renames", commit)
         return not any(
