@@ -65,6 +65,10 @@ def parse_patch(data: bytes, name: str, source: str = "", first_line: int = 1) -
     a cover letter and a commit without changes included.
     """
     _refuse_other_kinds(data, first_line)
+    if not data.startswith(b"From "):
+        from backport.core.exports import as_mail
+
+        data = as_mail(data)
     mail = _read_mail(data, first_line)
     if b"\0" in mail.body or any("\0" in value for value in mail.headers.values()):
         problem = "the mail holds an encoded NUL character, which no commit can hold; take it out"
@@ -194,5 +198,7 @@ def _message(mail: _Mail) -> str:
     for line in split_lines(mail.body):
         if line == b"---" or line.startswith((b"diff --git ", b"--- ", b"Index: ")):
             break
+        if line.startswith(b"diff -r ") and re.match(rb"diff -r [0-9a-f]{12} ", line):
+            break  # so Mercurial begins a diff
         kept.append(decode(line))
     return "\n".join(kept).strip("\n")

@@ -13,6 +13,7 @@ from email.message import Message
 from typing import NamedTuple
 
 from backport.core.cursors import PatchError
+from backport.core.exports import as_mail, split_changesets
 from backport.core.mail import HTML, parse_patch
 from backport.core.patches import Patch
 from backport.core.paths import decode_as, encode
@@ -89,7 +90,7 @@ def read_mailbox(data: bytes, source: str) -> list[Letter]:
 
 def _split(data: bytes) -> Iterator[tuple[int, bytes]]:
     """The mails and their first lines; a separator stands first or below a blank line."""
-    starts = [
+    starts = split_changesets(data) or [
         found.start()
         for found in _SEPARATOR.finditer(data)
         if found.start() == 0
@@ -140,7 +141,7 @@ def plain_mail(mail: bytes, line: int = 1) -> bytes:
     Carriage returns that stand at the end of every line, transfer encodings, charsets,
     parts, `>From `, and headers in the body that replace the sender's.
     """
-    mail = _without_transport_ends(mail)
+    mail = as_mail(_without_transport_ends(mail))
     separator, newline, rest = mail.partition(b"\n")
     if not separator.startswith(b"From "):
         separator, newline, rest = b"", b"", mail
@@ -151,7 +152,9 @@ def plain_mail(mail: bytes, line: int = 1) -> bytes:
         rest = _rebuilt(parsed, line)
     if separator and not _GIT_SEPARATOR.match(separator):
         rest = _in_message(rest, lambda text: _QUOTED_FROM.sub(rb"\1", text))
-    return separator + newline + _with_headers_of_body(rest)
+    body = rest.partition(b"\n\n")[2].lstrip(b"\n")
+    sent_by_hg = split_changesets(body) == [0]
+    return separator + newline + (as_mail(body) if sent_by_hg else _with_headers_of_body(rest))
 
 
 def _without_transport_ends(mail: bytes) -> bytes:

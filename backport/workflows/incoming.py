@@ -13,6 +13,7 @@ from backport.ancestry import fork_point
 from backport.checkout import Checkout, Commit
 from backport.core.canonical import patch_name, with_scopes
 from backport.core.cursors import PatchError
+from backport.core.exports import mail_date
 from backport.core.listings import LISTS, ListingError, bare_name, numbered, read_listing
 from backport.core.mailboxes import Letter, first_twice, read_mailbox
 from backport.core.parsing import parse_diff
@@ -25,7 +26,7 @@ from backport.library import read_file
 
 STANDARD_INPUT = "standard input"  # a source that nobody can read again
 MAX_MAILBOX = 256 * 1024 * 1024
-_READS_LIKE_A_PATCH = re.compile(r"---( |$)|diff --|Index: |@@ -|@@@ ")
+_READS_LIKE_A_PATCH = re.compile(r"---( |$)|diff --|diff -r [0-9a-f]{12} |Index: |@@ -|@@@ ")
 _NAME_TRAILER = re.compile(r"^Patch-name: *(\S+)\s*$\n?", re.MULTILINE)
 
 
@@ -155,15 +156,9 @@ def _numbered(patches: Sequence[Patch]) -> tuple[Patch, ...]:
 
 
 def _mail_date(author: Author) -> Author:
-    from datetime import datetime, timedelta, timezone
-    from email.utils import format_datetime
-
     seconds, zone = author.date.split(" ")
-    sign = -1 if zone.startswith("-") else 1
-    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:5])) * sign
-    when = datetime.fromtimestamp(int(seconds), timezone(offset))
-    date = format_datetime(when).replace(", 0", ", ")  # git writes days without a zero
-    return Author(author.name, author.email, date)
+    east = (int(zone[1:3]) * 60 + int(zone[3:5])) * (-60 if zone.startswith("-") else 60)
+    return Author(author.name, author.email, mail_date(int(seconds), east))
 
 
 # ---------------------------------------------------------------- mails
