@@ -7,9 +7,11 @@ from pathlib import Path
 
 from backport.ancestry import fork_point, nearest_tag
 from backport.checkout import Checkout
+from backport.core.tables import is_ref_name
 from backport.errors import BadInput, EnvironmentProblem
 from backport.library import read_file
 from backport.sources import Progress, plain_version
+from backport.workflows.importing import home_of
 from backport.workflows.incoming import (
     MAX_MAILBOX,
     STANDARD_INPUT,
@@ -36,7 +38,12 @@ def repository_of(source: str, repo: str | None, home: str, progress: Progress) 
 
 
 def known_as(checkout: Checkout, home: str) -> str:
-    """The home as the repository names it: a release may be given without its `v`."""
+    """The home as the repository names it: a release may be given without its `v`.
+
+    A revision expression is what it means now: its tag, or its full id.
+    """
+    if home and not is_ref_name(home):
+        return home_of(checkout, checkout.base(home))
     release = plain_version(home)
     return home if release is None or checkout.commit_id(home) else f"v{release}"
 

@@ -499,6 +499,14 @@ def test_a_home_is_named_with_or_without_its_v(home: str, work: World, shell: Sh
     assert toml(work)["home"] == "v1.0.0"
 
 
+@pytest.mark.parametrize("home", ["v1.0.0~0", "HEAD~2"])
+def test_a_home_that_is_an_expression_is_kept_as_what_it_means(
+    home: str, work: World, shell: Shell
+) -> None:
+    assert run(work, shell, "v1.0.0..work", "--home", home).code == 0
+    assert toml(work)["home"] == "v1.0.0"
+
+
 def test_a_tag_that_is_a_bare_version_stays_a_home(work: World, shell: Shell) -> None:
     work.repo.git("tag", "1.0.0", "v1.0.0")
     assert run(work, shell, "v1.0.0..work", "--home", "1.0.0").code == 0
