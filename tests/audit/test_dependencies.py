@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from backport.core.outcomes import Status
-from tests.audit.builders import Texts, files, results, said
+from tests.audit.builders import Texts, files, findings, results, said
 
-HOME = files({"requirements.txt": "kernels>=1.4\nyoung==0.1.7\nlevel>=2.2.23\nsame>=3\n"})
+HOME = files(
+    {"requirements.txt": "kernels>=1.4\nyoung==0.1.7\nlevel>=2.2.23\nsame>=3\ntorch>=2.12\n"}
+)
 BASE = {
-    "requirements.txt": "kernels>=1.2\nyoung==0.1.5\nlevel>=2.2.19\nsame>=3\n",
+    "requirements.txt": "kernels>=1.2\nyoung==0.1.5\nlevel>=2.2.19\nsame>=3\ntorch>=2.11\n",
     "b.py": "import kernels\n\nkernels.known(kernels.api, scale=1)\n",
 }
 
@@ -25,6 +27,7 @@ FAULTS = {
         "import kernels\n\nkernels.known(rounds=2)\n",
         "3 newer-dependency kernels.known(rounds=)",
     ),
+    "of torch": ("import torch\n\ntorch.fused()\n", "3 newer-dependency torch.fused"),
     "before 1.0 the third number counts": (
         "import young\n\nyoung.fresh\n",
         "3 newer-dependency young.fresh",
@@ -41,6 +44,7 @@ SOUND = {
         "import kernels\n\nif hasattr(kernels, 'fresh'):\n    kernels.fresh()\n"
         "try:\n    from kernels import recent\nexcept ImportError:\n    recent = None\n"
     ),
+    "custom operators": "import torch\n\ntorch.ops.eng.fused(1)\n",
     "the tree's own": "import b\n\nb.kernels\n",
 }
 
@@ -71,6 +75,27 @@ def test_a_raised_requirement_is_enough() -> None:
     change = {"a.py": "import kernels\n\nkernels.fresh\n", "requirements.txt": "kernels>=1.4\n"}
     options = {"homes": dict.fromkeys(change, (HOME,)), "checks": {"dependencies"}}
     assert said(BASE, change, **options) == []
+
+
+@pytest.mark.parametrize(
+    ("here", "ahead", "severity"),
+    [
+        ("1.2", "1.3", "warning"),
+        ("1.2.9", "1.4.1", "error"),
+        ("1.9", "2.0", "error"),
+        ("0.1.5", "0.1.6", "warning"),
+        ("0.1.5", "0.1.7", "error"),
+        ("0.1.9", "0.2", "error"),
+        ("1.3", "1.2", ""),
+        ("1", "1.0.4", ""),
+    ],
+)
+def test_one_release_apart_is_worth_a_word(here: str, ahead: str, severity: str) -> None:
+    base = {"requirements.txt": f"kernels>={here}\n"}
+    home = files({"requirements.txt": f"kernels>={ahead}\n"})
+    change = {"a.py": "import kernels\n\nkernels.fresh\n"}
+    found = findings(base, change, homes={"a.py": (home,)}, checks={"dependencies"})
+    assert "".join(str(f.severity) for f in found) == severity
 
 
 def test_each_path_has_its_own_home() -> None:

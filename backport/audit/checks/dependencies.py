@@ -22,6 +22,12 @@ NEWER = Rule(
     "requirement; if so, record with `[[accept]]` where it is",
 )
 
+_FAR = 2
+"""So many releases apart it is a fault until somebody has looked; one apart it is worth a word."""
+
+_OPERATORS = "torch.ops."
+"""Custom operators, which have checks of their own: the tree registers them itself."""
+
 
 def check(subject: Subject) -> Iterator[Finding]:
     """First uses in one file of other projects, of which the target takes older versions."""
@@ -32,13 +38,15 @@ def check(subject: Subject) -> Iterator[Finding]:
     told: list[str] = []  # how the parts of what was told begin
     for node, name in _first_uses(subject, subject.before):
         project, _, part = name.partition(".")
-        if not part or f"{name}.".startswith(tuple(told)):
+        if not part or f"{name}.".startswith((_OPERATORS, *told)):
             continue
         here = oldest(subject.table.everything, subject.entry).get(canonical(project))
         ahead = _ahead(homes, canonical(project))
-        if here is not None and ahead is not None and _adds(here, ahead):
+        steps = _steps(here, ahead) if here is not None and ahead is not None else 0
+        if here is not None and ahead is not None and steps:
             told += [f"{name}.", f"{name}("]
-            yield finding(path, node, NEWER, _message(name, project, here, ahead), name)
+            message = _message(name, project, here, ahead)
+            yield finding(path, node, NEWER, message, name, warns=steps < _FAR)
 
 
 def needs(subject: Subject) -> str:
@@ -64,11 +72,14 @@ def _ahead(homes: tuple[Tree, ...], project: str) -> Version | None:
     return max((version for version in asked if version is not None), default=None)
 
 
-def _adds(here: Version, ahead: Version) -> bool:
-    """True where a release between the two may have new parts: from 1.0 on, those that change
-    the third number have none."""
+def _steps(here: Version, ahead: Version) -> int:
+    """How many releases that may have new parts lie between the two: from 1.0 on, those that
+    change the third number have none."""
     parts = 2 if here.release[0] else 3
-    return here.release[:parts] < ahead.release[:parts]
+    old, new = ((*v.release, 0, 0)[:parts] for v in (here, ahead))
+    if new <= old:
+        return 0
+    return new[-1] - old[-1] if new[:-1] == old[:-1] else _FAR
 
 
 def _message(name: str, project: str, here: Version, ahead: Version) -> str:
