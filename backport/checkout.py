@@ -19,6 +19,7 @@ from backport.core.mailing import keep_line_ends
 from backport.core.objects import (
     GitObject,
     Identity,
+    commit_text,
     parse_tree,
     render_pack,
 )
@@ -99,19 +100,19 @@ class Checkout:
 
     # ------------------------------------------------------------ reading
 
-    def _lookup(self, name: str) -> tuple[str, str, bytes] | None:
+    def lookup(self, name: str) -> tuple[str, str, bytes] | None:
+        """The (id, kind, content) of what any name of git's names, or None."""
         if self._reader is None:
             self._reader = plumbing.ObjectReader(self.git_dir)
         return self._reader.read(name)
 
     def read_object(self, object_id: str) -> bytes:
         """The content of an object that must be there."""
-        found = self._lookup(object_id)
+        found = self.lookup(object_id)
         if found is None:
-            raise EnvironmentProblem(
-                f"{self.shown}: object {object_id} is missing ({self._thin()}); "
-                "use a full clone, or get everything with `git fetch --refetch --no-filter`"
-            )
+            from backport.missing import missing
+
+            raise missing(self, object_id)
         return found[2]
 
     def read_objects(self, object_ids: Sequence[str]) -> list[bytes | None]:
@@ -123,17 +124,10 @@ class Checkout:
     def read_tree(self, object_id: str) -> dict[bytes, tuple[str, str]]:
         return parse_tree(self.read_object(object_id), self.algorithm)
 
-    def _thin(self) -> str:
-        if (self.common_dir / "shallow").exists():
-            return "this is a shallow clone"
-        if any(self.common_dir.glob("objects/pack/*.promisor")):
-            return "this is a partial clone"
-        return "the repository is damaged"
-
     def commit_id(self, name: str) -> str | None:
         """The full id of the commit that a tag, branch or id names, tags first; None if none."""
         for asked in (f"refs/tags/{name}^{{commit}}", f"{name}^{{commit}}"):
-            found = self._lookup(asked)
+            found = self.lookup(asked)
             if found and found[1] == "commit":
                 return found[0]
         return None
@@ -143,13 +137,9 @@ class Checkout:
         found = self.commit_id(name)
         if found:
             return found
-        shallow = (self.common_dir / "shallow").exists()
-        mend = "git fetch --unshallow --tags" if shallow else "git fetch --tags"
-        kind = " (a shallow clone)" if shallow else ""
-        raise EnvironmentProblem(
-            f"{self.shown}{kind} has no commit {name}; get it with `{mend}`, "
-            f"or `backport fetch {name.removeprefix('v')}` for the release archive"
-        )
+        from backport.missing import no_commit
+
+        raise no_commit(self, name)
 
     def tree(self, commit: str) -> CommitTree:
         """The files of a commit."""
@@ -187,7 +177,7 @@ class Checkout:
 
     def message(self, commit: str) -> str:
         """A commit's message."""
-        return decode(self.read_object(commit).partition(b"\n\n")[2])
+        return commit_text(self.read_object(commit))[1]
 
     def parent(self, commit: str) -> str:
         """The first parent of a commit, "" of a root."""
@@ -208,15 +198,15 @@ class Checkout:
     def _commit(self, commit: str) -> Commit:
         from backport.git_diffs import commit_diff
 
-        head, _, message = self.read_object(commit).partition(b"\n\n")
-        lines = decode(head).split("\n")
+        head, message = commit_text(self.read_object(commit))
+        lines = head.split("\n")
         parents = tuple(line[7:] for line in lines if line.startswith("parent "))
         author = next(line[7:] for line in lines if line.startswith("author "))
         who, seconds, zone = author.rsplit(" ", 2)
         name, _, email = who.partition(" <")
         diff = commit_diff(self.git_dir, commit, next(iter(parents), None))
         written = Author(name, email.rstrip(">"), f"{seconds} {zone}")
-        return Commit(commit, parents, written, decode(message), diff)
+        return Commit(commit, parents, written, message, diff)
 
     # ------------------------------------------------------------ who and where
 
@@ -244,7 +234,7 @@ class Checkout:
         return config.get(f"committer.{key}") or config.get(f"user.{key}", "")
 
     def branch_tip(self, branch: str) -> str | None:
-        found = self._lookup(f"refs/heads/{branch}")
+        found = self.lookup(f"refs/heads/{branch}")
         return found[0] if found else None
 
     def checked_out(self, branch: str) -> Path | None:
@@ -262,7 +252,7 @@ class Checkout:
 
     def is_at(self, commit: str) -> bool:
         """True where the index and the tracked files of this work tree are exactly the commit's."""
-        if self._lookup(commit) is None:
+        if self.lookup(commit) is None:
             return False
         words = ("diff", "--name-only", "--no-ext-diff", "--no-renames", commit)
         return not any(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -179,8 +180,10 @@ def _unreadable_decisions(folder: Path, root: Path) -> list[str]:
 
     problems: list[str] = []
     for path in sorted((folder / FOLDER).glob("*.toml")):
+        told = len(problems)
         text = decode(_read(path, MAX_TOML, problems, root))
-        problems += read_resolutions(path.relative_to(root).as_posix(), text)[1]
+        if len(problems) == told:
+            problems += read_resolutions(path.relative_to(root).as_posix(), text)[1]
     return problems
 
 
@@ -216,12 +219,25 @@ def _files(folder: Path, problems: list[str], root: Path) -> dict[str, bytes]:
 
 
 def _read(path: Path, limit: int, problems: list[str], root: Path) -> bytes:
-    shown = path.relative_to(root).as_posix()
     try:
-        size = path.stat().st_size
-        if size <= limit:
-            return path.read_bytes()
-        problems.append(f"{shown}: is {size:,} bytes, over the limit of {limit:,}")
+        return read_file(path, limit, path.relative_to(root).as_posix())
+    except BadInput as error:
+        problems += error.problems
+        return b""
+
+
+def read_file(path: Path, limit: int, shown: str = "") -> bytes:
+    """The bytes of a regular file; a pipe could keep the run waiting for ever.
+
+    Raises BadInput for anything else, and for more bytes than the limit.
+    """
+    shown = shown or str(path)
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+            raise BadInput(f"{shown}: is a pipe, socket or device, and no regular file")
+        if found.st_size > limit:
+            raise BadInput(f"{shown}: is {found.st_size:,} bytes, over the limit of {limit:,}")
+        return path.read_bytes()
     except OSError as error:
-        problems.append(f"{shown}: cannot be read: {error.strerror}")
-    return b""
+        raise BadInput(f"{shown}: cannot be read: {error.strerror}") from None

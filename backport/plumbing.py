@@ -20,7 +20,10 @@ from backport.errors import EnvironmentProblem
 
 _KEPT = ("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 _AT_ONCE = 1000  # names in flight; they must fit into a pipe, or both sides would wait
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
+_QUIET = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.fsmonitor=false"),
+    *("-c", "i18n.logOutputEncoding=UTF-8"),
+)
 
 
 def clean_environment() -> dict[str, str]:
@@ -103,7 +106,9 @@ def explain(err: bytes, verb: str, code: int = 1) -> str:
     """One line for what git wrote on standard error, and the signal that ended it, if one did."""
     text = err.decode("utf-8", "replace")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    at = next((at for at, line in enumerate(lines) if line.startswith(("fatal:", "error:"))), None)
+    told = [at for at, line in enumerate(lines) if line.startswith(("fatal:", "error:"))]
+    named = [at for at in told if lines[at].endswith(" is corrupt")]  # of errors the one that names
+    at = next(iter(named or told), None)
     said = "" if at is None else lines[at]
     if at is not None and said.endswith(":"):  # such as the extensions that git does not know
         said = " ".join(lines[at : at + 2])

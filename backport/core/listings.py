@@ -37,6 +37,8 @@ def read_listing(text: str) -> list[str]:
         problem = unsafe(name)
         if problem:
             raise ListingError(number, f"unsafe path {name!r}: {problem}")
+        if name in names:
+            raise ListingError(number, f"names {name} a second time")
         names.append(name)
     return names
 

@@ -18,8 +18,13 @@ from backport.core.paths import decode
 _SEPARATOR = re.compile(rb"^From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001$", re.MULTILINE)
 _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]*): ?(.*)$")
 _TAG = re.compile(r"\s*\[[^\]]*\bPATCH\b[^\]]*\]\s*", re.IGNORECASE)
+_REPLY = re.compile(r"((?:\s*\[[^\]]*\])*)\s*re:\s*", re.IGNORECASE)
 _ADDRESS = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*<([^<>]*)>\s*')
 _BARE_ADDRESS = re.compile(r"\s*(\S+@\S+)\s*(?:\((.*)\)\s*)?")
+HTML = (
+    "the mail is HTML, which writes < and & otherwise than the files have them; "
+    "fetch the .patch or the plain text"
+)
 MAX_HEADER = 16_384  # bytes; no mail program takes lines as long as that
 _KINDS = (
     (b"", "it is empty"),
@@ -60,6 +65,10 @@ def parse_patch(data: bytes, name: str, source: str = "", first_line: int = 1) -
     a cover letter and a commit without changes included.
     """
     _refuse_other_kinds(data, first_line)
+    if not data.startswith(b"From "):
+        from backport.core.exports import as_mail
+
+        data = as_mail(data)
     mail = _read_mail(data, first_line)
     if b"\0" in mail.body or any("\0" in value for value in mail.headers.values()):
         problem = "the mail holds an encoded NUL character, which no commit can hold; take it out"
@@ -127,6 +136,8 @@ def _decoded(mail: _Mail, data: bytes) -> _Mail:
         raise PatchError(
             mail.body_line, "the mail is format=flowed, which breaks patches; ask for plain text"
         )
+    if content.startswith("text/html"):
+        raise PatchError(mail.body_line, HTML)
     encoding = headers.get("content-transfer-encoding", "").lower()
     if encoding in ("quoted-printable", "base64"):
         from email import message_from_bytes
@@ -151,11 +162,21 @@ def _decode_words(value: str) -> str:
 
 
 def _subject(raw: str) -> str:
-    """The subject without the `[PATCH ...]` tag in any place; other tags are the author's."""
+    """The subject without the `[PATCH ...]` tag in any place; other tags are the author's.
+
+    A `Re:` above the tag is the mail program's; below it, which is where this tool writes
+    subjects, it is the author's.
+    """
     found = _TAG.search(raw)
     if not found:
-        return raw.strip()
-    return f"{raw[: found.start()]} {raw[found.end() :]}".strip()
+        return _without_reply(raw).strip()
+    return f"{_without_reply(raw[: found.start()]).rstrip()} {raw[found.end() :]}".strip()
+
+
+def _without_reply(text: str) -> str:
+    while found := _REPLY.match(text):
+        text = f"{found.group(1)} {text[found.end() :]}"
+    return text
 
 
 def _author(headers: dict[str, str]) -> Author:
@@ -177,5 +198,7 @@ def _message(mail: _Mail) -> str:
     for line in split_lines(mail.body):
         if line == b"---" or line.startswith((b"diff --git ", b"--- ", b"Index: ")):
             break
+        if line.startswith(b"diff -r ") and re.match(rb"diff -r [0-9a-f]{12} ", line):
+            break  # so Mercurial begins a diff
         kept.append(decode(line))
     return "\n".join(kept).strip("\n")

@@ -7,14 +7,16 @@ first brought into that plain form.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from email import message_from_bytes
 from email.message import Message
 from typing import NamedTuple
 
 from backport.core.cursors import PatchError
-from backport.core.mail import parse_patch
+from backport.core.exports import as_mail, split_changesets
+from backport.core.mail import HTML, parse_patch
 from backport.core.patches import Patch
+from backport.core.paths import decode_as, encode
 
 _SEPARATOR = re.compile(
     rb"^From \S.*\b\d{1,2}:\d\d(?::\d\d)?\b.*\b(?:19|20)\d\d\b.*\r?$", re.MULTILINE
@@ -24,6 +26,7 @@ _DIFF = re.compile(
     rb"^(?:---$|diff --git |diff --cc |diff --combined |--- \S|Index: )", re.MULTILINE
 )
 _CHANGES = re.compile(rb"^(?:diff --|@@ -|--- \S)", re.MULTILINE)
+_A_DIFF = re.compile(rb"diff --git |@@ -\d")  # wherever it stands among tags
 _COVER = re.compile(r"\[[^\]]*\b0+/\d+[^\]]*\]")
 _IN_BODY = re.compile(rb"(From|Date|Subject): ?(.+)$", re.IGNORECASE)
 _ENCODED = ("base64", "quoted-printable")
@@ -36,7 +39,7 @@ class Letter(NamedTuple):
     """One mail of a mailbox: the patch in it, or why there is none (`cover`, `empty`).
 
     `commit` is the full id that git noted for it, where it is not all zeros; `line` the
-    line of `source`, the mailbox, that it starts on.
+    line of `source`, the mailbox, that it starts on; `id` its Message-ID.
     """
 
     patch: Patch | None
@@ -46,6 +49,35 @@ class Letter(NamedTuple):
     commit: str
     source: str
     line: int
+    id: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place to tell a person."""
+        return f"{self.source}:{self.line}"
+
+
+def first_twice(letters: Sequence[Letter]) -> tuple[Letter, Letter] | None:
+    """The first mail that is there a second time, behind the one that it repeats.
+
+    A series may make one change twice, where it was taken back in between: those are two mails
+    with ids of their own, and between them one that changes the same files.
+    """
+    for at, letter in enumerate(letters):
+        for before, other in enumerate(letters[:at]):
+            if letter.patch and other.patch and letter.patch.files == other.patch.files:
+                same_id = (letter.id and letter.id == other.id) or (
+                    letter.commit and letter.commit == other.commit
+                )
+                between = letters[before + 1 : at]
+                if same_id or not any(_paths(letter) & _paths(found) for found in between):
+                    return other, letter
+    return None
+
+
+def _paths(letter: Letter) -> set[str]:
+    files = letter.patch.files if letter.patch else ()
+    return {path for file in files for path in (file.old_path, file.new_path) if path}
 
 
 def read_mailbox(data: bytes, source: str) -> list[Letter]:
@@ -58,7 +90,7 @@ def read_mailbox(data: bytes, source: str) -> list[Letter]:
 
 def _split(data: bytes) -> Iterator[tuple[int, bytes]]:
     """The mails and their first lines; a separator stands first or below a blank line."""
-    starts = [
+    starts = split_changesets(data) or [
         found.start()
         for found in _SEPARATOR.finditer(data)
         if found.start() == 0
@@ -83,7 +115,8 @@ def _letter(mail: bytes, source: str, line: int) -> Letter:
         kind = "cover" if _COVER.search(str(head.get("Subject", ""))) else "empty"
         return Letter(None, kind, subject, body, commit, source, line)
     patch = parse_patch(plain, "patch", source, line)
-    return Letter(patch, "patch", patch.subject, patch.body, commit, source, line)
+    told = str(head.get("Message-ID", "")).strip()
+    return Letter(patch, "patch", patch.subject, patch.body, commit, source, line, told)
 
 
 _A_CHANGE = b"---\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n"
@@ -108,18 +141,20 @@ def plain_mail(mail: bytes, line: int = 1) -> bytes:
     Carriage returns that stand at the end of every line, transfer encodings, charsets,
     parts, `>From `, and headers in the body that replace the sender's.
     """
-    mail = _without_transport_ends(mail)
+    mail = as_mail(_without_transport_ends(mail))
     separator, newline, rest = mail.partition(b"\n")
     if not separator.startswith(b"From "):
         separator, newline, rest = b"", b"", mail
     parsed = message_from_bytes(rest)
     encoding = parsed.get("Content-Transfer-Encoding", "").lower()
     foreign = _charset(parsed) not in _SAME_AS_UTF8
-    if parsed.is_multipart() or foreign or encoding in _ENCODED:
+    if _is_html(parsed) or parsed.is_multipart() or foreign or encoding in _ENCODED:
         rest = _rebuilt(parsed, line)
     if separator and not _GIT_SEPARATOR.match(separator):
         rest = _in_message(rest, lambda text: _QUOTED_FROM.sub(rb"\1", text))
-    return separator + newline + _with_headers_of_body(rest)
+    body = rest.partition(b"\n\n")[2].lstrip(b"\n")
+    sent_by_hg = split_changesets(body) == [0]
+    return separator + newline + (as_mail(body) if sent_by_hg else _with_headers_of_body(rest))
 
 
 def _without_transport_ends(mail: bytes) -> bytes:
@@ -132,14 +167,19 @@ def _without_transport_ends(mail: bytes) -> bytes:
     return mail
 
 
+def _is_html(parsed: Message) -> bool:
+    return parsed.get_content_type() == "text/html"
+
+
 def _charset(parsed: Message) -> str:
     return (parsed.get_content_charset() or "").lower()
 
 
 def _rebuilt(parsed: Message, line: int) -> bytes:
     """The mail with one plain body: the text parts, decoded, the message in UTF-8."""
-    leaves = [part for part in parsed.walk() if not part.is_multipart()]
-    texts = [part for part in leaves if part.get_content_type() in ("text/plain", *_PATCH_TYPES)]
+    texts = _parts(parsed, "text/plain", *_PATCH_TYPES)
+    if not texts and any(_A_DIFF.search(_text(part)) for part in _parts(parsed, "text/html")):
+        raise PatchError(line, HTML)
     if any(part.get_param("format", "") == "flowed" for part in texts):
         raise PatchError(
             line, "the mail is format=flowed, which breaks patches; ask for plain text"
@@ -154,6 +194,10 @@ def _rebuilt(parsed: Message, line: int) -> bytes:
     return head + b"\n" + body
 
 
+def _parts(parsed: Message, *kinds: str) -> list[Message]:
+    return [part for part in parsed.walk() if part.get_content_type() in kinds]
+
+
 def _header(key: str, value: str) -> bytes:
     return f"{key}: {value}\n".encode("utf-8", "surrogateescape")
 
@@ -164,15 +208,7 @@ def _text(part: Message) -> bytes:
     charset = _charset(part)
     if charset in _SAME_AS_UTF8:
         return data
-    return _split_message(data, lambda text: _recoded(text, charset))
-
-
-def _recoded(text: bytes, charset: str) -> bytes:
-    """The text in UTF-8; where it is not in the charset it claims, it stays as it is."""
-    try:
-        return text.decode(charset).encode()
-    except (LookupError, UnicodeDecodeError):
-        return text
+    return _split_message(data, lambda text: encode(decode_as(text, charset)))
 
 
 def _split_message(body: bytes, change: Callable[[bytes], bytes]) -> bytes:

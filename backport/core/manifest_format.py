@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from backport.core.cursors import PatchError
@@ -20,9 +19,8 @@ from backport.core.manifests import (
 )
 from backport.core.patches import FilePatch, HunkId
 from backport.core.stacks import Stack
-from backport.core.tables import EnoughProblems, Table, nearest, parse_toml
+from backport.core.tables import EnoughProblems, Table, is_ref_name, nearest, parse_toml
 
-_BAD_REF = re.compile(r"[\x00-\x20~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock(/|$)|^[./-]|/\.|[./]$")
 VERBS = ("drop", "reanchor", "replace")
 
 
@@ -61,7 +59,7 @@ def _manifest(
     reader = _Entries(table, {key: stacks[key] for key in listed}, replacements, file)
     manifest = Manifest(
         name,
-        table.text("base"),
+        table.commit("base"),
         _branch(table),
         listed,
         tuple(reader.adaptations()),
@@ -96,8 +94,7 @@ def _stacks(table: Table, known: Mapping[str, Stack]) -> tuple[str, ...]:
 
 def _branch(table: Table) -> str:
     branch = table.text("branch")
-    reserved = branch in ("@", "HEAD") or branch.startswith("refs/")
-    if branch and (_BAD_REF.search(branch) or reserved):
+    if branch and (not is_ref_name(branch) or branch.startswith("refs/")):
         table.problem("branch", f"{branch!r} is not a branch name that git allows")
     return branch
 

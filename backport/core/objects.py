@@ -7,13 +7,14 @@ be the same computation: the one reports them, the other also stores them.
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from backport.core.paths import encode
+from backport.core.paths import decode, decode_as, encode
 from backport.core.trees import DIRECTORY
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3}
@@ -88,6 +89,19 @@ def render_commit(
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
     lines += [f"author {author}", f"committer {committer}", "", message]
     return GitObject("commit", encode("\n".join(lines)))
+
+
+def commit_text(data: bytes) -> tuple[str, str]:
+    """Header and message of a commit object, by the encoding that it names, as git shows them.
+
+    One that is unknown, wrong or no superset of ASCII changes nothing: the bytes survive.
+    """
+    head, _, message = data.partition(b"\n\n")
+    named = re.search(rb"^encoding (.+)$", head, re.MULTILINE)
+    charset = decode(named[1]) if named else ""
+    if decode_as(b"tree", charset) != "tree":
+        charset = ""
+    return decode_as(head, charset), decode_as(message, charset)
 
 
 def render_pack(objects: Iterable[GitObject], algorithm: str = "sha1") -> Iterator[bytes]:

@@ -28,6 +28,16 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
+def decode_as(raw: bytes, charset: str) -> str:
+    """The text in a charset by name; as `decode` reads it where it is not what that claims."""
+    try:
+        text = raw.decode(charset or "utf-8")
+        text.encode()  # UTF-7 can spell halves of characters, which no file can hold
+    except (LookupError, ValueError):
+        return decode(raw)
+    return text
+
+
 def encode(text: str) -> bytes:
     """The bytes that `decode` read."""
     return text.encode("utf-8", "surrogateescape")

@@ -60,7 +60,7 @@ def _stack(name: str, table: Table, patches: tuple[Patch, ...], digest: str) -> 
         name,
         _one_line(table, "title"),
         table.text("kind", choices=KINDS),
-        table.text("home"),
+        table.commit("home"),
         _message_text(table, "why"),
         patches,
         _upstream(table.table("upstream")),

@@ -14,6 +14,9 @@ from typing import Any
 MAX_PROBLEMS = 50  # of one file; by then somebody has to look at it
 MAX_LINE = 10_000  # letters
 MAX_ENTRIES = 1_000  # of one kind in one file
+_BAD_REF = re.compile(
+    r"[\x00-\x20~^:?*\[\\\x7f]|\.\.|@\{|//|\.lock(/|$)|^[./-]|/\.|[./]$|^(@|([A-Z]+_)?HEAD)$"
+)
 
 
 class EnoughProblems(Exception):
@@ -103,6 +106,14 @@ def parse_toml(name: str, text: str) -> tuple[dict[str, Any], Source]:
         return {}, source
 
 
+def is_ref_name(name: str) -> bool:
+    """True for what git allows as the name of a branch or tag; false for HEAD and its like.
+
+    A revision expression (`main~2`, `v1^{}`, `main@{0}`) never is one.
+    """
+    return not _BAD_REF.search(name)
+
+
 class Table:
     """One table being read; `finish` reports the keys that nobody asked for."""
 
@@ -132,6 +143,17 @@ class Table:
         if choices and value not in choices:
             self.problem(key, f"{value!r} is not allowed; {nearest(value, choices)}")
         return value
+
+    def commit(self, key: str) -> str:
+        """The name of a tag or commit, which means the same one tomorrow."""
+        name = self.text(key)
+        if name.strip() and not is_ref_name(name):
+            self.problem(
+                key,
+                f"{name!r} is a revision expression, or no name at all; give a tag or a commit id, "
+                "which mean the same tomorrow",
+            )
+        return name
 
     def number(self, key: str) -> int | None:
         value = self._value(key)

@@ -17,10 +17,11 @@ from backport.core.manifests import Manifest
 from backport.core.messages import squash_message
 from backport.core.objects import GitObject, Identity, render_commit
 from backport.core.outcomes import CheckResult, StackOutcome, Status
+from backport.core.paths import decode
 from backport.core.reports import HunkText, Offer, StackReport, TargetReport, Verdict
 from backport.core.trees import Entry
 from backport.errors import BackportError, BadInput, EnvironmentProblem
-from backport.library import Library
+from backport.library import MAX_PATCH, Library, read_file
 from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
 from backport.workflows.preimages import preimages
 from backport.workflows.proving import prove
@@ -144,7 +145,8 @@ def _lock(library: Library, work: _Work, options: Options) -> CheckResult:
     if not file.exists():
         note = f"there is no {shown}; write it with --lock"
         return CheckResult("lock", Status.NOT_RUN, note=note)
-    return compare_lock(shown, file.read_text("utf-8"), _lock_content(library, work))
+    text = decode(read_file(file, MAX_PATCH, shown))
+    return compare_lock(shown, text, _lock_content(library, work))
 
 
 def _lock_content(library: Library, work: _Work) -> dict[str, object]:
@@ -171,13 +173,16 @@ def _write(
     library: Library, checkout: Checkout, options: Options, work: _Work, report: TargetReport
 ) -> TargetReport:
     """Objects first, the one ref last; the branch is never half made."""
+    if options.lock:
+        from backport.workflows.memory import known, remember
+
+        for name in work.manifest.stacks:
+            known(library.root, name)  # what cannot be read is told before anything is written
     committer = checkout.identity(checkout.date(work.commit))
     stacks, commits = _commits(library, work, report, committer, checkout.algorithm)
     tip = commits[-1].id(checkout.algorithm) if commits else work.commit
     did = _leave_branch(checkout, options, work, [*work.objects, *commits], tip)
     if options.lock:
-        from backport.workflows.memory import remember
-
         _write_lock(library, work)
         remember(library, work.manifest, work.base)
     return report._replace(stacks=tuple(stacks), did=did)

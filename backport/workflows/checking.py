@@ -21,7 +21,7 @@ from backport.core.reports import Report, StackHead, TargetReport
 from backport.core.stacks import Stack
 from backport.core.tables import nearest
 from backport.errors import BackportError, BadInput
-from backport.library import Library
+from backport.library import MAX_PATCH, MAX_TOML, Library, read_file
 from backport.report.machine import target_values
 from backport.report.reading import target_of
 from backport.workflows.options import Options
@@ -247,16 +247,13 @@ def _contents(file: Path) -> list[str | bytes]:
     """The file's content, and for a manifest that of the replacements beside it."""
     beside = file.with_suffix("")
     patches = sorted(beside.glob("*.patch")) if file.suffix == ".toml" and beside.is_dir() else ()
-    try:
-        return [part for path in (file, *patches) for part in (path.name, path.read_bytes())]
-    except OSError as error:
-        raise BadInput(f"{file}: cannot be read: {error.strerror}") from None
+    return [part for path in (file, *patches) for part in (path.name, read_file(path, MAX_PATCH))]
 
 
 def _decisions(folder: Path) -> list[str | bytes]:
     """What is offered for a hunk without a place."""
     files = sorted(folder.glob("*.toml")) if folder.is_dir() else ()
-    return [part for path in files for part in (path.name, path.read_bytes())]
+    return [part for path in files for part in (path.name, read_file(path, MAX_TOML))]
 
 
 def _paths(library: Library, manifest: Manifest) -> list[str]:

@@ -331,7 +331,13 @@ def planned(root: Path, stack: Stack, force: bool) -> list[Path]:
 def _fill(new: Path, folder: Path, stack: Stack) -> None:
     """A copy of the stack's folder, if there is one, with these patches."""
     if folder.exists():
-        shutil.copytree(folder, new, ignore=shutil.ignore_patterns("*.patch", "series"))
+        ignored = shutil.ignore_patterns("*.patch", "series")
+        try:
+            shutil.copytree(folder, new, symlinks=True, ignore=ignored)
+        except shutil.Error as error:
+            shutil.rmtree(new)
+            problems = (f"{path}: cannot be copied: {why}" for path, _, why in error.args[0])
+            raise BadInput(problems) from None
     new.mkdir(parents=True, exist_ok=True)
     for name, text in _texts(new, stack).items():
         (new / name).write_bytes(text)

@@ -13,18 +13,20 @@ from backport.ancestry import fork_point
 from backport.checkout import Checkout, Commit
 from backport.core.canonical import patch_name, with_scopes
 from backport.core.cursors import PatchError
+from backport.core.exports import mail_date
 from backport.core.listings import LISTS, ListingError, bare_name, numbered, read_listing
-from backport.core.mailboxes import Letter, read_mailbox
+from backport.core.mailboxes import Letter, first_twice, read_mailbox
 from backport.core.parsing import parse_diff
 from backport.core.patches import Author, Patch
 from backport.core.paths import decode
 from backport.core.stack_format import NAME
 from backport.core.trees import DIRECTORY, Tree
 from backport.errors import BadInput
+from backport.library import read_file
 
 STANDARD_INPUT = "standard input"  # a source that nobody can read again
 MAX_MAILBOX = 256 * 1024 * 1024
-_READS_LIKE_A_PATCH = re.compile(r"---( |$)|diff --|Index: |@@ -|@@@ ")
+_READS_LIKE_A_PATCH = re.compile(r"---( |$)|diff --|diff -r [0-9a-f]{12} |Index: |@@ -|@@@ ")
 _NAME_TRAILER = re.compile(r"^Patch-name: *(\S+)\s*$\n?", re.MULTILINE)
 
 
@@ -143,15 +145,9 @@ def _unlike(patches: Iterable[Patch]) -> tuple[Patch, ...]:
 
 
 def _numbered(patches: Sequence[Patch]) -> tuple[Patch, ...]:
-    """The patches, those of one name numbered: who sent the mails cannot name them anew.
-
-    Raises BadInput where one is there twice.
-    """
+    """The patches, those of one name numbered: who sent the mails cannot name them anew."""
     found: list[Patch] = []
     for patch in patches:
-        twin = next((other for other in found if other.files == patch.files), None)
-        if twin:
-            raise BadInput(f"{patch.source}: holds the same patch as {twin.source}; leave one out")
         used = {other.name for other in found}
         names = (f"{patch.name}-{number}" for number in count(2))
         free = patch.name if patch.name not in used else next(n for n in names if n not in used)
@@ -160,14 +156,9 @@ def _numbered(patches: Sequence[Patch]) -> tuple[Patch, ...]:
 
 
 def _mail_date(author: Author) -> Author:
-    from datetime import datetime, timedelta, timezone
-    from email.utils import format_datetime
-
     seconds, zone = author.date.split(" ")
-    sign = -1 if zone.startswith("-") else 1
-    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:5])) * sign
-    when = datetime.fromtimestamp(int(seconds), timezone(offset))
-    return Author(author.name, author.email, format_datetime(when).replace(", 0", ", ", 1))
+    east = (int(zone[1:3]) * 60 + int(zone[3:5])) * (-60 if zone.startswith("-") else 60)
+    return Author(author.name, author.email, mail_date(int(seconds), east))
 
 
 # ---------------------------------------------------------------- mails
@@ -193,8 +184,11 @@ def _letters(data: bytes, source: str) -> list[Letter]:
 def _of_letters(letters: Sequence[tuple[Letter, str]], source: str, wish: Wish) -> Incoming:
     patches, commits, notes = [], [], []
     title = why = ""
+    if twice := first_twice([letter for letter, _ in letters]):
+        first, again = twice
+        raise BadInput(f"{again.where}: holds the same patch as {first.where}; leave one out")
     for letter, fallback in letters:
-        where = f"{letter.source}:{letter.line}"
+        where = letter.where
         if letter.kind == "cover":
             title, why = letter.subject, letter.body
             notes.append(f"{where}: the cover letter is kept as the stack's title and reason")
@@ -229,7 +223,7 @@ def of_folder(folder: Path, wish: Wish = PLAIN) -> Incoming:
     names, notes = _order(folder)
     for name in names:
         path = folder / name
-        letters = _letters(read_file(path), str(path))
+        letters = _letters(read_file(path, MAX_MAILBOX), str(path))
         alone = len(letters) == 1
         fallback = patch_name(bare_name(path.stem)) if alone else ""
         found += [(letter, fallback) for letter in letters]
@@ -241,13 +235,13 @@ def _order(folder: Path) -> tuple[list[str], list[str]]:
     """The names of the patch files in their order, and what is to be told of it."""
     for name in LISTS:
         path = folder / name
-        if not path.is_file():
+        if not path.exists():
             continue
         try:
-            names = read_listing(decode(path.read_bytes()))
+            names = read_listing(decode(read_file(path, MAX_MAILBOX)))
         except ListingError as error:
             raise BadInput(f"{path}:{error.line}: {error.message}") from None
-        missing = [entry for entry in names if not (folder / entry).is_file()]
+        missing = [entry for entry in names if not (folder / entry).exists()]
         if missing:
             raise BadInput(f"{path}: names {missing[0]}, which is not there")
         if names:
@@ -258,10 +252,3 @@ def _order(folder: Path) -> tuple[list[str], list[str]]:
         raise BadInput(f"{folder}: has neither a series nor a .patches file, nor numbered patches")
     told = f"{folder}: holds {' and '.join(older)} too; {names[0]} and its like are taken"
     return names, [told] * bool(older)
-
-
-def read_file(path: Path) -> bytes:
-    """The bytes of a file that a person named; BadInput where they are too many."""
-    if path.stat().st_size > MAX_MAILBOX:
-        raise BadInput(f"{path}: is over the limit of {MAX_MAILBOX:,} bytes")
-    return path.read_bytes()

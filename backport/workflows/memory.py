@@ -27,7 +27,7 @@ from backport.core.resolutions import (
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 from backport.errors import BadInput
-from backport.library import Library
+from backport.library import MAX_TOML, Library, read_file
 
 
 def known(root: Path, stack: str) -> list[Resolution]:
@@ -43,7 +43,12 @@ def read_all(root: Path, stack: str) -> tuple[list[Resolution], list[str]]:
     items: list[Resolution] = []
     problems: list[str] = []
     for path in sorted((root / "patches" / stack / FOLDER).glob("*.toml")):
-        found, told = read_resolutions(path.relative_to(root).as_posix(), decode(path.read_bytes()))
+        shown = path.relative_to(root).as_posix()
+        try:
+            found, told = read_resolutions(shown, decode(read_file(path, MAX_TOML, shown)))
+        except BadInput as error:
+            problems += error.problems
+            continue
         items += found
         problems += told
     return items, problems

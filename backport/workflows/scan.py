@@ -10,6 +10,7 @@ from typing import Any
 from backport import plumbing
 from backport.cache import ResultCache, digest, tool_identity
 from backport.checkout import Checkout
+from backport.core.objects import commit_text
 from backport.core.paths import decode
 from backport.core.scanning import (
     ABSENT,
@@ -173,7 +174,7 @@ def _one_step(
     """The start's versions, and the end as the one commit that changed them."""
     trees = reader.tree(start), reader.tree(end)
     was, now = ({path: tree.locate(path) or ABSENT for path in paths} for tree in trees)
-    head, _, message = decode(reader.read_object(end)).partition("\n\n")
+    head, message = commit_text(reader.read_object(end))
     committer = next(line for line in head.split("\n") if line.startswith("committer "))
     changed = {path: now[path] for path in paths if now[path] != was[path]}
     date = int(committer.rsplit(" ", 2)[1])

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from backport.ancestry import fork_point, nearest_tag
 from backport.checkout import Checkout
+from backport.core.tables import is_ref_name
 from backport.errors import BadInput, EnvironmentProblem
+from backport.library import read_file
 from backport.sources import Progress, plain_version
+from backport.workflows.importing import home_of
 from backport.workflows.incoming import (
     MAX_MAILBOX,
     STANDARD_INPUT,
@@ -17,7 +20,6 @@ from backport.workflows.incoming import (
     of_commits,
     of_folder,
     of_mailbox,
-    read_file,
 )
 from backport.workflows.repositories import cached
 
@@ -36,7 +38,12 @@ def repository_of(source: str, repo: str | None, home: str, progress: Progress) 
 
 
 def known_as(checkout: Checkout, home: str) -> str:
-    """The home as the repository names it: a release may be given without its `v`."""
+    """The home as the repository names it: a release may be given without its `v`.
+
+    A revision expression is what it means now: its tag, or its full id.
+    """
+    if home and not is_ref_name(home):
+        return home_of(checkout, checkout.base(home))
     release = plain_version(home)
     return home if release is None or checkout.commit_id(home) else f"v{release}"
 
@@ -51,8 +58,10 @@ def gather(source: str, checkout: Checkout, home: str, wish: Wish) -> Incoming:
         return of_mailbox(data, STANDARD_INPUT, wish)
     if path.is_dir():
         return of_folder(path, wish)
-    if path.is_file():
-        return of_mailbox(read_file(path), source, wish)
+    if path.is_fifo():
+        raise BadInput(f"{source}: is a pipe; give - and let the shell redirect it: `- < {source}`")
+    if path.exists():
+        return of_mailbox(read_file(path, MAX_MAILBOX), source, wish)
     return _of_repository(source, checkout, home, wish)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.repos import BRANCH, ENGINE, Done, Shell, World, patches
 MANIFEST = "manifests/me/v1.0.0.toml"
 STACK = "patches/cache/stack.toml"
 PATCH = "patches/cache/p1.patch"
+
+IRREGULAR = "is a pipe, socket or device, and no regular file"
 
 Break = Callable[[World], None]
 
@@ -56,6 +59,18 @@ def sized(name: str, size: int) -> Break:
     def apply(world: World) -> None:
         with (world.library.root / name).open("wb") as file:
             file.truncate(size)
+
+    return apply
+
+
+def pipe(name: str) -> Break:
+    """A pipe that nobody writes to: who reads it waits for ever."""
+
+    def apply(world: World) -> None:
+        path = world.library.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
 
     return apply
 
@@ -202,6 +217,22 @@ BAD_INPUT: dict[str, tuple[Break, list[str]]] = {
         lambda world: (world.library.root / "patches/cache/p3.patch").mkdir(),
         ["patches/cache/p3.patch: cannot be read: Is a directory"],
     ),
+    "a pipe for a patch": (pipe(PATCH), [f"{PATCH}: {IRREGULAR}"]),
+    "a pipe that no series names": (
+        pipe("patches/cache/z.patch"),
+        [f"patches/cache/z.patch: {IRREGULAR}"],
+    ),
+    "a pipe for a series": (pipe("patches/cache/series"), [f"patches/cache/series: {IRREGULAR}"]),
+    "a pipe for a stack.toml": (pipe(STACK), [f"{STACK}: {IRREGULAR}"]),
+    "a pipe for a manifest": (pipe(MANIFEST), [f"{MANIFEST}: {IRREGULAR}"]),
+    "a pipe beside a manifest": (
+        pipe("manifests/me/v1.0.0/x.patch"),
+        [f"manifests/me/v1.0.0/x.patch: {IRREGULAR}"],
+    ),
+    "a device": (
+        lambda world: (world.library.root / "patches/cache/z.patch").symlink_to("/dev/zero"),
+        [f"patches/cache/z.patch: {IRREGULAR}"],
+    ),
     "several problems in several files": (
         all_of(
             edit(STACK, 'kind = "fork"', 'kind = "knife"'),
@@ -255,6 +286,23 @@ def test_lint_tells_the_same_problems(
     done = shell("lint", "--root", str(world.library.root))
     assert done.code == 2
     assert set(told) <= set(done.problems)
+
+
+def test_decisions_that_cannot_be_read_are_told_before_anything_is_written(
+    world: World, shell: Shell
+) -> None:
+    pipe("patches/cache/resolutions/x.toml")(world)
+    told = f"patches/cache/resolutions/x.toml: {IRREGULAR}"
+    assert shell("lint", "--root", str(world.library.root)).problems[-1:] == [told]
+    done = shell(*world.words("apply", "--lock"))
+    assert (done.code, problems(done)) == (2, [told])
+    assert world.repo.tip(BRANCH) is None
+    assert not (world.library.root / "manifests/me/v1.0.0.lock").exists()
+
+
+def test_a_pipe_for_a_lock_is_told(world: World, shell: Shell) -> None:
+    pipe("manifests/me/v1.0.0.lock")(world)
+    assert problems(shell(*world.words("apply"))) == [f"manifests/me/v1.0.0.lock: {IRREGULAR}"]
 
 
 # ---------------------------------------------------------------- targets, stacks and libraries

@@ -73,6 +73,14 @@ SUBJECTS = {
     "[PATCH] list[int]  with  two spaces": "list[int]  with  two spaces",
     "[PATCH] fix url.split(/[/?#]/) [red]x": "fix url.split(/[/?#]/) [red]x",
     "[PATCH] key: value: more": "key: value: more",
+    "Re: [PATCH v2 3/10] x": "x",
+    "RE: re:[PATCH] [ROCm] x": "[ROCm] x",
+    "[vllm-dev] Re: [PATCH 1/2] x": "[vllm-dev] x",
+    "Re: [ROCm] x": "[ROCm] x",
+    "Re: x": "x",
+    "[PATCH] Re: what the author wrote": "Re: what the author wrote",
+    "Return: x": "Return: x",
+    "x Re: y": "x Re: y",
 }
 
 
@@ -195,6 +203,12 @@ def test_a_refusal_inside_an_encoded_mail_counts_from_its_body() -> None:
         13,
         "f hunk 1 ends early: its counts ask for 1 more old and 1 more new lines",
     )
+
+
+def test_a_mail_in_html_is_refused() -> None:
+    line, problem = refusal(transferred(b"8bit", BODY, b"text/html; charset=UTF-8"))
+    assert problem.startswith("the mail is HTML, which writes < and & otherwise than the files")
+    assert line == 8
 
 
 def test_a_flowed_mail_is_refused() -> None:

@@ -82,6 +82,12 @@ def test_every_form_gives_the_same_author_message_and_bytes(data: bytes) -> None
     assert patch.files[0].path == "é.txt"
 
 
+@pytest.mark.parametrize("charset", ["klingon", "undefined", "hex", "utf-7", "euc-jp"])
+def test_a_charset_that_is_unknown_or_wrong_loses_nothing(charset: str) -> None:
+    body = b"+2AA- caf\xe9\n---\n" + CHANGE
+    assert only(mime("8bit", body, f"text/plain; charset={charset}")).body == "+2AA- caf\udce9"
+
+
 def test_a_crlf_file_in_a_plain_mail_keeps_its_line_ends() -> None:
     change = diff("x", "a\r\nb\r\n", "c\r\nb\r\n")
     patch = only((GIT + HEAD + "\n").encode() + b"---\n" + change).patch
@@ -157,6 +163,36 @@ def test_a_cover_letter_and_an_empty_mail_are_named() -> None:
 def test_flowed_text_is_refused_with_the_reason(data: bytes) -> None:
     with pytest.raises(PatchError, match="format=flowed, which breaks patches; ask for plain text"):
         read_mailbox(data, "x")
+
+
+PAGE = b"<html><pre>\n" + BODY.replace(b"<", b"&lt;") + b"</pre></html>\n"
+ALTERNATIVE = "multipart/alternative; boundary=X"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        mime("8bit", PAGE, "text/html; charset=utf-8"),
+        mime("8bit", PAGE.replace(b"\n", b"<br>"), "text/html"),
+        mime("base64", base64.encodebytes(PAGE), "text/html"),
+        mime("8bit", part("text/html", PAGE) + b"--X--\n", ALTERNATIVE),
+    ],
+    ids=["plain", "on one line", "encoded", "the only part"],
+)
+def test_a_patch_that_is_there_as_html_alone_is_refused(data: bytes) -> None:
+    with pytest.raises(PatchError, match=r"the mail is HTML, .*; fetch the \.patch or the plain"):
+        read_mailbox(data, "x")
+
+
+def test_beside_its_html_the_plain_text_is_taken() -> None:
+    data = part("text/plain; charset=UTF-8", BODY) + part("text/html", PAGE) + b"--X--\n"
+    patch = only(mime("8bit", data, ALTERNATIVE)).patch
+    assert patch is not None
+    assert patch.files[0].hunks[0].added == (b'a = "=3D" \n',)
+
+
+def test_a_reply_in_html_is_a_mail_without_a_patch() -> None:
+    assert only(mime("8bit", b"<p>Nice.</p>\n", "text/html")).kind == "empty"
 
 
 @pytest.mark.parametrize(

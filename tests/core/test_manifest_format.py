@@ -204,6 +204,10 @@ PUT = f'hunk = "{INSERTS}"\nput = "%s"\n{BECAUSE}'
 WHOLE = "names a whole file, which has no place in it; it can be dropped"
 EVIDENCE = "evidence is `path`, `path::Qualified.name` or `path: text of a line`"
 NO_EVIDENCE = "gives no evidence; say what is present or absent on the target"
+EXPRESSION = (
+    "is a revision expression, or no name at all; give a tag or a commit id, "
+    "which mean the same tomorrow"
+)
 KNOWN = "accept, base, branch, drop, reanchor, replace, schema, skip, stacks"
 PLACE = (
     "a place is one of before, after, first-in, last-in, in and a qualified name, "
@@ -351,6 +355,13 @@ PROBLEMS: dict[str, tuple[str, list[str]]] = {
     ),
     "another schema": (HEAD.replace("schema = 1", "schema = 3"), ["1: schema: must be 1"]),
     "no base": (HEAD.replace('base   = "v0.28.0"\n', ""), [" base: is missing"]),
+    **{
+        f"the base {name}": (
+            HEAD.replace('base   = "v0.28.0"', f'base   = "{name}"'),
+            [f"2: base: {name!r} {EXPRESSION}"],
+        )
+        for name in ("main~0", "main@{0}", "v1^{commit}", ":/Fix", "a..b", "HEAD", "@", "-x")
+    },
     "no branch": (HEAD.replace('branch = "moreh/v0.28.0"\n', ""), [" branch: is missing"]),
     "an unknown key of the manifest": (
         HEAD + 'note = "x"\n',

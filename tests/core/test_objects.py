@@ -8,6 +8,7 @@ from backport.core.objects import (
     GitObject,
     Identity,
     blob_id,
+    commit_text,
     parse_tree,
     render_commit,
     render_pack,
@@ -120,3 +121,27 @@ def test_a_commit_is_written_byte_for_byte() -> None:
             f"\n{MESSAGE}"
         ).encode()
     )
+
+
+@pytest.mark.parametrize(
+    ("header", "data", "text"),
+    [
+        ("", "Größe".encode(), "Größe"),
+        ("", b"caf\xe9", "caf\udce9"),
+        ("ISO-8859-1", b"caf\xe9", "café"),
+        ("CP1251", b"\xcf\xf0", "Пр"),
+        ("UTF-8", b"caf\xe9", "caf\udce9"),
+        ("KLINGON", b"caf\xe9", "caf\udce9"),
+        ("EUC-JP", b"caf\xe9", "caf\udce9"),
+        ("UTF-16", b"cafe", "cafe"),
+        ("hex", b"cafe", "cafe"),
+        ("UTF-7", b"+2AA-", "+2AA-"),
+    ],
+)
+def test_a_commit_is_read_by_its_encoding_and_none_that_fails_loses_a_byte(
+    header: str, data: bytes, text: str
+) -> None:
+    line = f"\nencoding {header}".encode() if header else b""
+    head, message = commit_text(b"tree 1\nauthor %s <a@b.c> 1 +0000%s\n\n%s\n" % (data, line, data))
+    assert head.split("\n")[1] == f"author {text} <a@b.c> 1 +0000"
+    assert message == f"{text}\n"

@@ -174,6 +174,10 @@ def test_a_patch_name_that_ids_cannot_hold_is_refused() -> None:
 
 UPSTREAM = "patches/s/stack.toml:"
 CHERRY_PICK = "did you mean 'cherry-pick'?"
+EXPRESSION = (
+    "is a revision expression, or no name at all; give a tag or a commit id, "
+    "which mean the same tomorrow"
+)
 KEYS = {
     "an unknown key": (
         'parity = ["op"]',
@@ -211,6 +215,11 @@ KEYS = {
         '"[ROCm][Perf] Make it fast"',
         '" "',
         ["patches/s/stack.toml:2: title: is empty"],
+    ),
+    "a home that moves": (
+        '"v0.28.0"\n',
+        '"v0.28.0~0"\n',
+        [f"patches/s/stack.toml:4: home: 'v0.28.0~0' {EXPRESSION}"],
     ),
     "no home": ('home   = "v0.28.0"\n', "", ["patches/s/stack.toml: home: is missing"]),
     "no commit id": (

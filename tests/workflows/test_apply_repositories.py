@@ -291,7 +291,47 @@ def test_a_damaged_object_is_not_used(world: World, shell: Shell) -> None:
     path = world.repo.common / "objects" / blob[:2] / blob[2:]
     path.chmod(0o600)
     path.write_bytes(b"garbage")
-    assert f"object {blob} is missing (the repository is damaged)" in refused(world, shell)
+    line = refused(world, shell)
+    assert f"object {blob} is missing (the repository is damaged: inflate: data stream" in line
+
+
+def test_a_folder_of_borrowed_objects_that_is_gone_is_named(
+    world: World, shell: Shell, tmp_path: Path
+) -> None:
+    borrowing = Repo(tmp_path / "borrowing")
+    world.repo.git("clone", "-q", "--shared", str(world.repo.path), str(borrowing.path))
+    objects = world.repo.common / "objects"
+    objects.rename(tmp_path / "elsewhere")
+    line = refused(world.at(borrowing.path), shell)
+    assert str(objects) in line
+    assert "; bring that folder back, or mend " in line
+    assert line.endswith(f"{borrowing.common.resolve()}/objects/info/alternates")
+
+
+@pytest.mark.parametrize("annotated", [False, True], ids=["the commit", "what the tag tags"])
+def test_a_tag_of_what_is_missing_is_no_tag_to_fetch(
+    annotated: bool, world: World, shell: Shell
+) -> None:
+    commit = world.repo.git("rev-parse", "v1.0.0^{commit}")
+    if annotated:
+        world.repo.git("tag", "-f", "-a", "-m", "x", "v1.0.0", commit)
+    (world.repo.common / "objects" / commit[:2] / commit[2:]).unlink()
+    line = refused(world, shell)
+    assert f"object {commit} is missing (the repository is damaged); use a full clone" in line
+
+
+def test_a_commit_that_is_damaged_is_named(world: World, shell: Shell) -> None:
+    commit = world.repo.git("rev-parse", "v1.0.0")
+    path = world.repo.common / "objects" / commit[:2] / commit[2:]
+    path.chmod(0o600)
+    path.write_bytes(b"garbage")
+    assert f"loose object {commit} (stored in {path}) is corrupt" in refused(world, shell)
+
+
+def test_a_broken_tag_is_told_as_such(world: World, shell: Shell) -> None:
+    (world.repo.common / "refs/tags/v1.0.0").write_text("zz\n")
+    line = refused(world, shell)
+    assert line.endswith("warning: ignoring broken ref refs/tags/v1.0.0; delete it, and fetch")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -172,7 +173,37 @@ def test_mails_of_one_subject_are_numbered_and_a_mail_that_is_there_twice_is_ref
     path.write_bytes(first + second + second)
     done = run(work, shell, path, "--force")
     assert done.code == 2
-    assert done.problems[0].endswith(f"{path}: holds the same patch as {path}; leave one out")
+    again, before = (1 + text.count(b"\n") for text in (first + second, first))
+    told = f"{path}:{again}: holds the same patch as {path}:{before}; leave one out"
+    assert done.problems == [f"backport: error: {told}"]
+
+
+@pytest.mark.parametrize("zeros", [[], ["--zero-commit"]], ids=["ids of commits", "no ids"])
+def test_a_change_that_was_taken_back_and_made_again_is_taken_like_its_commits(
+    zeros: list[str], work: World, shell: Shell, tmp_path: Path
+) -> None:
+    for revert in ("HEAD", "HEAD"):
+        work.repo.git("revert", "--no-edit", revert)
+    path = tmp_path / "back.mbox"
+    path.write_bytes(work.repo.raw("format-patch", "--stdout", *zeros, "v1.0.0..work"))
+    assert run(work, shell, path).code == 0
+    assert len(files(work)["series"].splitlines()) == 4
+    same_tree(work, shell)
+
+
+def test_a_mail_of_one_id_is_the_same_mail_whatever_stands_between(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    work.repo.git("revert", "--no-edit", "HEAD")
+    back = [
+        mail.replace(b"\nSubject", b"\nMessage-ID: <%d@x>\nSubject" % nth, 1)
+        for nth, mail in enumerate(patches(work.repo, "v1.0.0"))
+    ]
+    path = tmp_path / "again.mbox"
+    path.write_bytes(b"".join([*back, back[1]]))
+    done = run(work, shell, path)
+    assert done.code == 2
+    assert " holds the same patch as " in done.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -182,6 +213,7 @@ def test_mails_of_one_subject_are_numbered_and_a_mail_that_is_there_twice_is_ref
         (b"one.patch -R\n", "series:1: one.patch has the option -R; only -p1 is read"),
         (b"\n../one.patch\n", "series:2: unsafe path '../one.patch': it has the component '..'"),
         (b"# nothing\n", "series: names no patch"),
+        (b"a.patch\n\na.patch\n", "series:3: names a.patch a second time"),
     ],
 )
 def test_a_list_that_cannot_be_followed_is_one_line(
@@ -193,6 +225,40 @@ def test_a_list_that_cannot_be_followed_is_one_line(
     done = run(work, shell, folder)
     assert (done.code, done.problems) == (2, [f"backport: error: {folder}/{problem}"])
     assert files(work) == {}
+
+
+def test_a_source_that_is_no_regular_file_is_not_waited_for(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    lone, listed, numbered, series = (tmp_path / name for name in ("x.patch", "a", "b", "c"))
+    os.mkfifo(lone)
+    for folder, name in ((listed, "x.patch"), (numbered, "0001-x.patch"), (series, "series")):
+        folder.mkdir()
+        os.mkfifo(folder / name)
+    (listed / "series").write_text("x.patch\n")
+    told = "is a pipe, socket or device, and no regular file"
+    for source, problem in (
+        (lone, f"{lone}: is a pipe; give - and let the shell redirect it: `- < {lone}`"),
+        (listed, f"{listed}/x.patch: {told}"),
+        (numbered, f"{numbered}/0001-x.patch: {told}"),
+        (series, f"{series}/series: {told}"),
+        ("/dev/null", f"/dev/null: {told}"),
+    ):
+        done = run(work, shell, source)
+        assert (done.code, done.problems) == (2, [f"backport: error: {problem}"])
+    assert files(work) == {}
+
+
+def test_a_pipe_in_an_old_stack_is_no_reason_to_lose_it(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    path = mailbox(work, tmp_path)
+    assert run(work, shell, path).code == 0
+    os.mkfifo(work.library.root / "patches/mine/notes")
+    done = run(work, shell, path, "--force")
+    assert done.code == 2
+    assert "patches/mine/notes: cannot be copied: " in done.problems[0]
+    assert [path.name for path in (work.library.root / "patches").glob("*mine*")] == ["mine"]
 
 
 def test_a_cover_letter_becomes_title_and_reason(work: World, shell: Shell, tmp_path: Path) -> None:
@@ -429,6 +495,14 @@ def test_the_hunks_of_a_patch_that_went_are_gone(work: World, shell: Shell) -> N
 
 @pytest.mark.parametrize("home", ["v1.0.0", "1.0.0"])
 def test_a_home_is_named_with_or_without_its_v(home: str, work: World, shell: Shell) -> None:
+    assert run(work, shell, "v1.0.0..work", "--home", home).code == 0
+    assert toml(work)["home"] == "v1.0.0"
+
+
+@pytest.mark.parametrize("home", ["v1.0.0~0", "HEAD~2"])
+def test_a_home_that_is_an_expression_is_kept_as_what_it_means(
+    home: str, work: World, shell: Shell
+) -> None:
     assert run(work, shell, "v1.0.0..work", "--home", home).code == 0
     assert toml(work)["home"] == "v1.0.0"
 

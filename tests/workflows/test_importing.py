@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from backport.core.mail import parse_patch
 from tests.repos import BRANCH, CACHED, ENGINE, FUSED, Done, Shell, World
 
 LINES = b"".join(b"line %d\n" % number for number in range(1, 21))
@@ -162,6 +163,19 @@ def test_a_message_that_would_be_read_as_part_of_the_patch_is_refused(
     told = refused(work, shell)
     assert told.startswith(f"commit {commit[:12]}: the line '{line}")
     assert "of its message would be read as part of the patch; reword it" in told
+
+
+def test_a_commit_in_another_encoding_is_read_as_git_shows_it(
+    work: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Andr\udce9")
+    work.repo.git("config", "i18n.commitEncoding", "ISO-8859-1")
+    work.repo.commit(b"[ROCm] caf\xe9\n\nna\xefve\n", FUSED)
+    assert imported(work, shell).code == 0
+    (mail,) = (data for name, data in files(work).items() if name.endswith(".patch"))
+    patch = parse_patch(mail, "x")
+    assert (patch.author.name, patch.subject, patch.body) == ("André", "[ROCm] café", "naïve")
+    assert 'title  = "[ROCm] café"' in files(work)["stack.toml"].decode()
 
 
 def test_settings_and_attributes_do_not_change_what_is_written(
