@@ -19,6 +19,13 @@ def nearest_tag(checkout: Checkout, commit: str) -> str:
     return _said(checkout, "describe", "--tags", "--abbrev=0", "--first-parent", commit)
 
 
+def tags_between(checkout: Checkout, start: str, end: str) -> list[str]:
+    """The tags of commits that `end` holds and `start` does not, older ones first."""
+    ends = ("--merged", checkout.base(end), "--no-merged", checkout.base(start))
+    words = ("--sort=creatordate", *ends, "--format=%(refname:strip=2)", "refs/tags")
+    return _said(checkout, "for-each-ref", *words).split()
+
+
 def fork_point(checkout: Checkout, one: str, other: str) -> str:
     """The newest commit that both hold, "" where there is none."""
     return _said(checkout, "merge-base", checkout.base(one), checkout.base(other))

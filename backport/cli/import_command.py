@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 @click.option("--skip-empty", is_flag=True, help="Leave commits and mails without changes out.")
 @click.option("--unplaced", is_flag=True, help="Keep patches that the home does not take.")
 @click.option("--update", is_flag=True, help="Import again; tell what moved, and what still holds.")
-@click.option("--force", is_flag=True, help="Write the patches of an existing stack again.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Write the patches of an existing stack again, whatever was changed in them here.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @library_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -63,22 +67,33 @@ def command(
     from backport.report.taking import imported_json, imported_text
     from backport.workflows.importing import Wanted, plan
     from backport.workflows.incoming import Wish
-    from backport.workflows.sourcing import gather, known_as, repository_of
+    from backport.workflows.sourcing import (
+        gather,
+        given,
+        known_as,
+        recorded,
+        repository_of,
+        to_record,
+    )
+    from backport.workflows.updating import refuse_another
 
     folder = find_root(root)
     library, _ = read(folder)
     known = library.stack(stack) if update else None
-    source = source or (known.upstream.source if known else "")
-    if not source:
+    if not source and known is None:
         raise BadInput("say what to import: START..END, a branch, a file, a folder, or -")
     home = home or (known.home if known else "")
+    wanted = given(source) if source or not known else recorded(folder, known, home)
     origin = Upstream(upstream or ("vllm-project/vllm" if pull else ""), pull)
     with progress() as told:
-        checkout = repository_of(source, repo, home, told)
+        checkout = repository_of(wanted, repo, home, told)
     with checkout:
         home = known_as(checkout, home)
-        incoming = gather(source, checkout, home, Wish(first_parent, skip_empty))
+        incoming = gather(wanted, checkout, home, Wish(first_parent, skip_empty))
         made = plan(library, checkout, incoming, Wanted(stack, home, origin, unplaced))
+    made = made.recorded_as(to_record(folder, wanted) if wanted.path else "")
+    if not source and not force:
+        refuse_another(library, made.stack)
     done = _written(library, folder, made, update=update, force=force, dry_run=dry_run)
     for note in () if as_json else done.notes:
         _note(note)
@@ -90,7 +105,7 @@ def _written(
     library: Library, folder: Path, made: Plan, *, update: bool, force: bool, dry_run: bool
 ) -> Imported:
     from backport.report.taking import Imported
-    from backport.workflows.importing import planned, write
+    from backport.workflows.stack_files import planned, write
     from backport.workflows.updating import compare, write_update
 
     done = Imported(made.stack, notes=made.notes)
@@ -98,9 +113,8 @@ def _written(
     if update:
         found = compare(library, made.stack)
         done = done._replace(revisions=found.revisions, entries=found.entries)
-        if found.moved:
-            paths, by_hand = write_update(folder, found, dry_run)
-            done = done._replace(by_hand=by_hand)
+        paths, by_hand = write_update(library, found, dry_run, force)
+        done = done._replace(by_hand=by_hand)
     else:
         paths = (planned if dry_run else write)(folder, made.stack, force)
     names = tuple(str(path.relative_to(folder)) for path in paths)
