@@ -83,7 +83,7 @@ def command(
     if not source and known is None:
         raise BadInput("say what to import: START..END, a branch, a file, a folder, or -")
     home = home or (known.home if known else "")
-    wanted = given(source) if source or not known else recorded(folder, known, home)
+    wanted = given(source) if source or not known else recorded(folder, known)
     origin = Upstream(upstream or ("vllm-project/vllm" if pull else ""), pull)
     with progress() as told:
         checkout = repository_of(wanted, repo, home, told)

@@ -41,11 +41,11 @@ def given(words: str) -> Source:
     return Source(words, path if words != "-" and path.exists() else None)
 
 
-def recorded(root: Path, stack: Stack, home: str) -> Source:
+def recorded(root: Path, stack: Stack) -> Source:
     """Where the stack says that it came from: a path beside its library, else commits.
 
-    Of another home a range starts there. Raises BadInput where the stack does not say, or
-    where what it names is not there.
+    A range from the home on is its branch, which must still start there. Raises BadInput
+    where the stack does not say, or where what it names is not there.
     """
     words = stack.upstream.source
     if not words:
@@ -59,8 +59,7 @@ def recorded(root: Path, stack: Stack, home: str) -> Source:
             )
         return Source(os.path.normpath(path), path)
     start, dots, end = words.partition("..")
-    moved = dots and home != stack.home and start == stack.home
-    return Source(f"{home}..{end}" if moved else words)
+    return Source(end if dots and start == stack.home else words)
 
 
 def to_record(root: Path, source: Source) -> str:

@@ -591,6 +591,15 @@ def test_a_branch_that_was_rebased_on_a_release_does_not_bring_it_along(
     assert files(work) == before
 
 
+def test_a_branch_that_no_longer_starts_from_its_home_is_refused(work: World, shell: Shell) -> None:
+    assert run(work, shell, "work").code == 0
+    work.repo.git("checkout", "-q", "--orphan", "elsewhere", "v1.0.0")
+    work.repo.git("commit", "-qm", "Another line of history")
+    work.repo.git("rebase", "-q", "--onto", "elsewhere", "v1.0.0", "work")
+    line = told(run(work, shell, "", "--update"))
+    assert line.startswith("work does not start from v1.0.0; give --home NEW, the release that ")
+
+
 @pytest.mark.parametrize("source", ["", "work", "v1.1.0..work"])
 def test_a_new_home_is_noted_although_no_line_moved(source: str, work: World, shell: Shell) -> None:
     rebased(work, shell)
