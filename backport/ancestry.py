@@ -31,6 +31,11 @@ def fork_point(checkout: Checkout, one: str, other: str) -> str:
     return _said(checkout, "merge-base", checkout.base(one), checkout.base(other))
 
 
+def earlier_tips(checkout: Checkout, branch: str) -> list[str]:
+    """The commits that the branch was at, newest first, as far as its log goes."""
+    return _said(checkout, "reflog", "show", "--format=%H", f"refs/heads/{branch}").split()
+
+
 def _said(checkout: Checkout, *words: str) -> str:
     try:
         return decode(plumbing.run(checkout.git_dir, *words)).strip()
