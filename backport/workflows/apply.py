@@ -120,9 +120,11 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
     evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
     if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
+        from backport.core.unplaced import with_evidence
         from backport.workflows.explaining import explained
 
         evaluation = explained(checkout, commit, library.stacks, evaluation)
+        evaluation = with_evidence(evaluation, library.stacks, base)
     trees: list[str] = []
     objects: list[GitObject] = []
     for step in evaluation.steps:
