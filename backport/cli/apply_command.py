@@ -47,10 +47,13 @@ def command(
     """
     from backport.cli.screen import progress, show_report
     from backport.core.reports import Report
+    from backport.errors import BadInput
     from backport.library import find_root, load_target
     from backport.workflows.apply import Options, run_target
     from backport.workflows.repositories import choose
 
+    if dry_run and accepted:
+        raise BadInput("--accept writes into the manifest and --dry-run nothing; give one")
     library, manifest = load_target(find_root(root), target)
     options = Options(not dry_run, not no_audit, not no_parity, checkout, force, lock, as_json)
     with progress() as update:
@@ -67,4 +70,5 @@ def command(
 
         for line in accept_proposals(library, report, accepted):
             click.echo(f"wrote {line}", err=True)
+        click.echo("note: what is told here was found before that; run again", err=True)
     return report.exit_code

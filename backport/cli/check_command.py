@@ -85,6 +85,7 @@ def command(
 
         for line in accept_proposals(library, report, accepted):
             click.echo(f"wrote {line}", err=True)
+        click.echo("note: what is told here was found before that; run again", err=True)
     if shown:
         from backport.report.merging import only
 

@@ -11,6 +11,7 @@ from backport.core.outcomes import (
     Finding,
     HunkResult,
     Outcome,
+    Severity,
     Status,
 )
 from backport.core.reports import Offer, Report, StackReport, TargetReport
@@ -61,8 +62,19 @@ def check_lines(checks: Sequence[CheckResult], verbose: bool) -> list[str]:
         left = len(check.findings) - len(shown)
         lines += [f"  and {left} more; see them with -v or --json"] if left else []
         lines += [f"    {finding.mend}" for finding in check.findings[:1] if finding.mend]
+        lines += [f"    {line}" for finding in shown for line in accept_block(finding)]
     quiet = [c.name for c in checks if c.status is Status.PASSED and not c.findings and not c.note]
     return [*lines, f"passed: {', '.join(quiet)}"] if quiet else lines
+
+
+def accept_block(finding: Finding) -> list[str]:
+    """The manifest entry that records an error as harmless, where that is a mend; else nothing."""
+    if finding.severity is not Severity.ERROR or "[[accept]]" not in finding.mend.replace("`", ""):
+        return []
+    from backport.core.manifest_writing import entry_lines
+    from backport.core.manifests import Accept
+
+    return entry_lines(Accept("", "", finding.code, finding.path, finding.symbol))
 
 
 def audit_lines(target: TargetReport, quiet: bool, verbose: bool) -> list[str]:
@@ -72,6 +84,7 @@ def audit_lines(target: TargetReport, quiet: bool, verbose: bool) -> list[str]:
     for finding in found:
         lines.append(finding_line(finding))
         lines += [f"  {finding.mend}"] if verbose and finding.mend else []
+        lines += [f"  {line}" for line in accept_block(finding)]
     if quiet:
         return lines
     counts = Counter(str(finding.severity) for finding in found)
