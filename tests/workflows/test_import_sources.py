@@ -143,6 +143,45 @@ def test_a_folder_is_taken_in_the_order_of_its_list(
     same_tree(work, shell)
 
 
+HEADED = {
+    "fields": b"Description: Change a line\n It is old.\n .\n And slow.\nAuthor: D <d@b.c>\n"
+    b"Forwarded: no\n\n",
+    "subject and from": b"From: D <d@b.c>\nSubject: Change a line\n It is old.\n .\n And slow.\n"
+    b"Forwarded: no\n---\n",
+    "text below the fields": b"Author: D <d@b.c>\nForwarded: no\n\nChange a line\n"
+    b"It is old.\n\nAnd slow.\n",
+}
+
+
+@pytest.mark.parametrize("text", HEADED.values(), ids=HEADED.keys())
+def test_a_quilt_header_is_subject_author_and_reason(
+    text: bytes, work: World, shell: Shell, tmp_path: Path
+) -> None:
+    work.repo.git("tag", "v1.1.0", "work~1")
+    diff = work.repo.raw("diff", "work~1", "work")
+    (tmp_path / "series").write_bytes(b"one.diff\n")
+    (tmp_path / "one.diff").write_bytes(text + diff)
+    assert run(work, shell, tmp_path, "--home", "v1.1.0").code == 0
+    patch = files(work)["one.patch"]
+    body = b"It is old.\n\nAnd slow.\n\nForwarded: no\n---\n"
+    assert b"\nFrom: D <d@b.c>\n" in patch
+    assert b"\nSubject: [PATCH] Change a line\n\n" + body in patch
+    found = toml(work)
+    assert found["title"] == "Change a line"
+    assert str(found["why"]).strip("\n") == "It is old.\n\nAnd slow.\n\nForwarded: no"
+
+
+def test_free_text_above_a_diff_is_subject_and_reason(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    work.repo.git("tag", "v1.1.0", "work~1")
+    diff = work.repo.raw("diff", "work~1", "work")
+    (tmp_path / "series").write_bytes(b"one.diff\n")
+    (tmp_path / "one.diff").write_bytes(b"Change a line.\n\nIt is old.\n---\n" + diff)
+    assert run(work, shell, tmp_path, "--home", "v1.1.0").code == 0
+    assert b"\nSubject: [PATCH] Change a line.\n\nIt is old.\n---\n" in files(work)["one.patch"]
+
+
 def test_numbered_files_need_no_list(work: World, shell: Shell, tmp_path: Path) -> None:
     work.repo.git("format-patch", "-q", "-o", str(tmp_path / "out"), "v1.0.0..work")
     (tmp_path / "out/notes.txt").write_text("not a patch")

@@ -115,7 +115,7 @@ def test_the_target_of_an_offer_may_be_said_in_short(said: str, tmp_path: Path) 
     target = TargetReport(
         "me/v2.0.0", "b", stacks=(StackReport(result),), offers={str(HUNK.id): OFFERS[:1]}
     )
-    library = made(tmp_path, BASE).library
+    library = made(tmp_path, BASE.replace("two = 2", "two = fresh()")).library
     accept_proposals(load(library.root), Report((target,)), [f"{HUNK.id}={said}"])
     text = (library.root / "manifests/me/v2.0.0.toml").read_text()
     assert text.endswith("# as it was decided for me/v1.0.0 (same file)\n[[drop]]\n")
