@@ -169,8 +169,7 @@ def _mail_date(author: Author) -> Author:
     sign = -1 if zone.startswith("-") else 1
     offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:5])) * sign
     when = datetime.fromtimestamp(int(seconds), timezone(offset))
-    date = format_datetime(when).replace(", 0", ", ", 1)  # git writes the 1st of a month as `1`
-    return Author(author.name, author.email, date)
+    return Author(author.name, author.email, format_datetime(when).replace(", 0", ", ", 1))
 
 
 # ---------------------------------------------------------------- mails
