@@ -45,7 +45,7 @@ def command(
     The work tree is not touched; the branch moves at the very end, and only if
     everything is clean. Running again gives the same commits.
     """
-    from backport.cli.screen import progress, show_report
+    from backport.cli.screen import progress, show_report, take
     from backport.core.reports import Report
     from backport.errors import BadInput
     from backport.library import find_root, load_target
@@ -66,9 +66,5 @@ def command(
         report = report._replace(stacks=heads(library.stacks))
     show_report(report, as_json, quiet, verbose)
     if accepted:
-        from backport.workflows.proposals import accept_proposals
-
-        for line in accept_proposals(library, report, accepted):
-            click.echo(f"wrote {line}", err=True)
-        click.echo("note: what is told here was found before that; run again", err=True)
+        take(library, report, accepted)
     return report.exit_code

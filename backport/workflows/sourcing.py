@@ -63,9 +63,9 @@ def recorded(root: Path, stack: Stack) -> Source:
 
 
 def to_record(root: Path, source: Source) -> str:
-    """How `stack.toml` names the source: a path from the library's root, whoever reads it."""
+    """How `stack.toml` names a file or folder, "" for what is none: from the library's root."""
     if source.path is None:
-        return "" if source.words == "-" else source.words
+        return ""
     found = os.path.relpath(source.path.absolute(), root.absolute())
     return found if found.startswith("..") else f"./{found}"
 
