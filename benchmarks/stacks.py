@@ -15,9 +15,12 @@ from backport.commit_tree import CommitTree
 from backport.core.parsing import parse_diff
 from backport.core.patches import Hunk
 from backport.core.paths import quote
+from backport.core.stacks import Upstream
 from backport.core.texts import Edit, splice, split_keeping_ends
 from backport.core.trees import Entry
-from backport.workflows.importing import read_commits, write_stack
+from backport.workflows.importing import describe, read_commits
+from backport.workflows.incoming import Incoming
+from backport.workflows.stack_files import write
 
 BASE, NEXT = "v0.28.0", "v0.29.0"
 BRANCH = "bench"
@@ -194,7 +197,8 @@ def _series(label: str, workshop: Path, changes: list[Change], folder: Path) -> 
     (library / "manifests" / "bench").mkdir(parents=True)
     with Checkout.open(workshop) as checkout:
         patches = read_commits(checkout, BASE, label)
-    written = write_stack(library, "stack", patches, BASE, force=False)
+    stack = describe("stack", Incoming(tuple(patches), ""), BASE, (), Upstream())
+    written = write(library, stack, force=False)
     (library / "manifests/bench/only.toml").write_text(
         f'schema = 1\nbase = "{BASE}"\nbranch = "{BRANCH}"\nstacks = ["stack"]\n'
     )
