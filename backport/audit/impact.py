@@ -33,8 +33,9 @@ _MOST = 60
 
 def neighbours(before: Table, after: Table, touched: Iterable[str]) -> list[str]:
     """The untouched files that the changes may have broken."""
+    touched = set(touched)
     changed = {path for path in touched if path.endswith(".py")}
-    scores: dict[str, int] = {}
+    scores = _users_of_bindings(before, after, touched)
     for path in changed:
         old, new = before.record(path), after.record(path)
         names = set(_harmed(old, new))
@@ -51,6 +52,26 @@ def neighbours(before: Table, after: Table, touched: Iterable[str]) -> list[str]
                     score = 2 * near + (not is_test(other))
                     scores[other] = max(score, scores.get(other, 0))
     return sorted(scores, key=lambda other: (-scores[other], other))[:_MOST]
+
+
+def _users_of_bindings(before: Table, after: Table, touched: set[str]) -> dict[str, int]:
+    """The untouched Python files that use, or may pass on, an op whose C++ binding changed or
+    went, with how near they are to it."""
+    scores: dict[str, int] = {}
+    for op, _ in _bound(before, touched) - _bound(after, touched):
+        name = op.partition(".")[0]
+        using = {path for path, ops in after.index.operators.items() if name in {o for _, o in ops}}
+        found = {*using, *after.mentioning(name)} - touched
+        for other in found if len(found) <= _FAMILIAR else found & using:
+            score = 2 * (other in using) + (not is_test(other))
+            scores[other] = max(score, scores.get(other, 0))
+    return scores
+
+
+def _bound(table: Table, touched: set[str]) -> set[tuple[str, str | None]]:
+    """Every op with its schema that the C++ files among those touched bind."""
+    records = (table.record(path) for path in touched if not path.endswith(".py"))
+    return {(r.op, r.schema) for record in records if record for r in record.registrations}
 
 
 def _is_passed_on(record: Record | None, name: str) -> bool:
