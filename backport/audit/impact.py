@@ -82,7 +82,7 @@ def _is_passed_on(record: Record | None, name: str) -> bool:
 
 def _imports_file(table: Table, importer: str, path: str) -> bool:
     record = table.record(importer)
-    package = path.rpartition("/")[0]
+    package = path.removesuffix("/__init__.py").rpartition("/")[0]
     for level, module, symbols in record.imports if record is not None else ():
         found = table.modules.find(importer, level, module).path
         if found == path or (_stem(path) in symbols and found.startswith(package)):
