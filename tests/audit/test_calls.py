@@ -363,3 +363,60 @@ def test_overrides_of_which_one_moves_on_with_the_caller() -> None:
     one = {"eng/one.py": moved["eng/one.py"]}
     assert said(base, change | one) == [f"eng/base.py:4 {MISFIT}"]
     assert said(base, change | moved) == []
+
+
+GROWN = {
+    "eng/__init__.py": "",
+    "eng/meta.py": """
+        from typing import NamedTuple
+
+
+        class Out(NamedTuple):
+            a: int
+            b: int
+
+
+        def make():
+            return Out(1, 2)
+
+
+        def maybe(x) -> Out | None:
+            return Out(1, 2) if x else None
+
+
+        def either(x):
+            if x:
+                return None
+            return Out(1, 2)
+        """,
+    "eng/use.py": """
+        from eng.meta import Out, either, make, maybe
+
+
+        def f(x):
+            a, b = Out(1, 2)
+            a, *b = make()
+            a, b = either(x)
+            a, b = x.make()
+            return a + b
+        """,
+    "eng/made.py": "from eng.meta import make\n\n\ndef f():\n    a, b = make()\n    return a\n",
+    "eng/given.py": "from eng.meta import maybe\n\n\ndef f():\n    a, b = maybe(1)\n    return a\n",
+}
+
+
+def test_a_named_tuple_that_grew() -> None:
+    meta = GROWN["eng/meta.py"]
+    grown = meta.replace("b: int\n", "b: int\n            c: int = 0\n")
+    other = meta.replace("b: int", "c: int")
+    listed = grown.replace(
+        "= 0\n", "= 0\n\n            def __iter__(self):\n                pass\n"
+    )
+    checks = frozenset({"calls"})
+    assert said(GROWN, {"eng/meta.py": grown}, checks=checks) == [
+        "eng/given.py:5 unpack-mismatch Out",
+        "eng/made.py:5 unpack-mismatch Out",
+        "eng/use.py:6 unpack-mismatch Out",
+    ]
+    assert said(GROWN, {"eng/meta.py": other}, checks=checks) == []
+    assert said(GROWN, {"eng/meta.py": listed}, checks=checks) == []

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from backport.audit.index import class_records
 from backport.audit.records import Function, Record
+from backport.audit.resolve import ModuleEnv
 from backport.audit.source import Site
 from backport.audit.subject import Rule, Subject, finding
 from backport.audit.terms import dotted, value_term
-from backport.audit.values import Sort, Value, present
+from backport.audit.values import UNKNOWN, Sort, Type, Value, present
 from backport.core.outcomes import Finding
 
 UNPACKING = Rule(
@@ -50,6 +51,13 @@ def _misfits(
     arities = {0 if _overrides(subject, value) else _arity(value) for value in found}
     if found and not arities & {0, wanted}:
         yield found[0].name, arities.pop()
+        return
+    lengths = {
+        _length(subject, value): value.name for value in _objects(subject, site, call, found)
+    }
+    if lengths and not lengths.keys() & {0, wanted}:
+        length, name = lengths.popitem()
+        yield name, length
     elif len(found) == 1 and subject.touched:
         yield from _left_behind(subject, site, call, found[0], wanted)
 
@@ -61,6 +69,33 @@ def _arity(value: Value) -> int:
         return 0
     plain = all(dotted(d).rpartition(".")[2] in _RETURNING for d in function.decorators)
     return function.arity if plain else 0
+
+
+def _objects(subject: Subject, site: Site[ast.Assign], call: ast.Call, callees: Type) -> Type:
+    """What a call gives: as annotated, or else as the one function called makes it."""
+    if any(_overrides(subject, value) for value in callees):
+        return UNKNOWN
+    found = present(subject.file.type_of(call, site.scope))
+    function = callees[0].function if len(callees) == 1 else None
+    if found or function is None or function.returns or function.decorators:
+        return found
+    if function.asynchronous:
+        return UNKNOWN
+    made = subject.resolver.evaluate(function.made, ModuleEnv(subject.resolver, callees[0].path))
+    classes = all(value.sort is Sort.CLASS for value in made)
+    return tuple(value.as_instance() for value in made) if classes else UNKNOWN
+
+
+def _length(subject: Subject, value: Value) -> int:
+    """The number of fields of a named tuple, 0 for anything else."""
+    if value.sort is not Sort.INSTANCE:
+        return 0
+    chain = subject.resolver.classes.chain(value)
+    if chain.open or "typing.NamedTuple" not in chain.externals:
+        return 0
+    if any("__iter__" in cls.record.members for cls in chain.classes):
+        return 0
+    return len(chain.classes[-1].record.fields)
 
 
 def _overrides(subject: Subject, value: Value) -> list[Value | None]:
