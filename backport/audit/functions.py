@@ -16,7 +16,7 @@ from backport.audit.records import (
     Function,
     Parameter,
 )
-from backport.audit.terms import Term, annotation_term, instance, value_term
+from backport.audit.terms import Term, annotation_term, dotted, instance, value_term
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -43,6 +43,7 @@ def function_record(
         isinstance(node, ast.AsyncFunctionDef),
         _arity(returns),
         0 if rebinds & _REBINDING else _passes(parameters, returns, nested),
+        _made(returns, {p.name for p in parameters}),
     )
 
 
@@ -95,6 +96,14 @@ def _length(node: ast.expr | None) -> int:
     if not isinstance(node, ast.Tuple) or any(isinstance(e, ast.Starred) for e in node.elts):
         return 0
     return len(node.elts)
+
+
+def _made(returns: list[ast.Return], parameters: set[str]) -> Term:
+    """What all returns call; not what a parameter is, which only the caller knows."""
+    values = [node.value for node in returns]
+    called = {value_term(v.func) if isinstance(v, ast.Call) else None for v in values}
+    made = called.pop() if len(called) == 1 else None
+    return made if dotted(made).partition(".")[0] not in {"", *parameters} else None
 
 
 def _passes(

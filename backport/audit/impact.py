@@ -23,6 +23,7 @@ from backport.audit.records import (
     Record,
 )
 from backport.audit.table import Table
+from backport.audit.terms import dotted
 
 _FAMILIAR = 40
 """A word that more files mention is a word of the language: only importers are looked at."""
@@ -33,24 +34,74 @@ _MOST = 60
 
 def neighbours(before: Table, after: Table, touched: Iterable[str]) -> list[str]:
     """The untouched files that the changes may have broken."""
+    touched = set(touched)
     changed = {path for path in touched if path.endswith(".py")}
-    scores: dict[str, int] = {}
+    scores = _users_of_bindings(before, after, touched)
+    for path, name in _harms(before, after, changed):
+        found = [other for other in after.mentioning(name) if other not in changed]
+        passed_on = _is_passed_on(before.record(path), name)
+        for other in found:
+            near = imports(after, other, path, name)
+            if passed_on and not (near and _imports_file(after, other, path)):
+                continue
+            if near or len(found) <= _FAMILIAR:
+                score = 2 * near + (not is_test(other))
+                scores[other] = max(score, scores.get(other, 0))
+    return sorted(scores, key=lambda other: (-scores[other], other))[:_MOST]
+
+
+def _harms(before: Table, after: Table, changed: set[str]) -> Iterator[tuple[str, str]]:
+    """Each file with a name by which others may notice that something changed."""
     for path in changed:
         old, new = before.record(path), after.record(path)
         names = set(_harmed(old, new))
         if new is None:
             names.add(_stem(path))
-        for name in names:
-            found = [other for other in after.mentioning(name) if other not in changed]
-            passed_on = _is_passed_on(old, name)
-            for other in found:
-                near = imports(after, other, path, name)
-                if passed_on and not (near and _imports_file(after, other, path)):
-                    continue
-                if near or len(found) <= _FAMILIAR:
-                    score = 2 * near + (not is_test(other))
-                    scores[other] = max(score, scores.get(other, 0))
-    return sorted(scores, key=lambda other: (-scores[other], other))[:_MOST]
+        yield from ((path, name) for name in names)
+        for cls in _resized(old, new):
+            yield from _makers(after, cls)
+
+
+def _resized(old: Record | None, new: Record | None) -> Iterator[str]:
+    """The named tuples that have another number of fields than before."""
+    theirs = _classes(new)
+    for qualified, cls in _classes(old).items():
+        named = any(dotted(base).rpartition(".")[2] == "NamedTuple" for base in cls.bases)
+        if named and qualified in theirs and len(cls.fields) != len(theirs[qualified].fields):
+            yield cls.name
+
+
+def _makers(table: Table, cls: str) -> Iterator[tuple[str, str]]:
+    """The functions and methods that return objects of a class, with their files."""
+    files = list(table.mentioning(cls))
+    for path in files if len(files) <= _FAMILIAR else ():
+        record = table.record(path)
+        bodies = [record.names] if record is not None else []
+        bodies += [found.members for found in _classes(record).values()]
+        bindings = (b for body in bodies for bound in body.values() for b in bound)
+        for function in (b.function for b in bindings if b.function is not None):
+            if repr(cls) in repr((function.returns, function.made)):
+                yield path, function.name
+
+
+def _users_of_bindings(before: Table, after: Table, touched: set[str]) -> dict[str, int]:
+    """The untouched Python files that use, or may pass on, an op whose C++ binding changed or
+    went, with how near they are to it."""
+    scores: dict[str, int] = {}
+    for op, _ in _bound(before, touched) - _bound(after, touched):
+        name = op.partition(".")[0]
+        using = {path for path, ops in after.index.operators.items() if name in {o for _, o in ops}}
+        found = {*using, *after.mentioning(name)} - touched
+        for other in found if len(found) <= _FAMILIAR else found & using:
+            score = 2 * (other in using) + (not is_test(other))
+            scores[other] = max(score, scores.get(other, 0))
+    return scores
+
+
+def _bound(table: Table, touched: set[str]) -> set[tuple[str, str | None]]:
+    """Every op with its schema that the C++ files among those touched bind."""
+    records = (table.record(path) for path in touched if not path.endswith(".py"))
+    return {(r.op, r.schema) for record in records if record for r in record.registrations}
 
 
 def _is_passed_on(record: Record | None, name: str) -> bool:
@@ -61,7 +112,7 @@ def _is_passed_on(record: Record | None, name: str) -> bool:
 
 def _imports_file(table: Table, importer: str, path: str) -> bool:
     record = table.record(importer)
-    package = path.rpartition("/")[0]
+    package = path.removesuffix("/__init__.py").rpartition("/")[0]
     for level, module, symbols in record.imports if record is not None else ():
         found = table.modules.find(importer, level, module).path
         if found == path or (_stem(path) in symbols and found.startswith(package)):

@@ -38,7 +38,8 @@ class Function(NamedTuple):
 
     `arity` is the length of the tuple that every `return` gives, 0 where they
     differ or are no tuples. `passes` says whether what it decorates stays as it
-    is: see `SAME` and `MAKES_SAME`.
+    is: see `SAME` and `MAKES_SAME`. `made` is what every `return` calls, None where they
+    differ or call nothing.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Function(NamedTuple):
     asynchronous: bool
     arity: int
     passes: int
+    made: Term
 
 
 class Field(NamedTuple):

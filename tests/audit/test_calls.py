@@ -288,3 +288,155 @@ def test_a_signature_that_the_stack_makes_narrower_breaks_its_callers() -> None:
     assert said(base, change) == ["pkg/use.py:3 unexpected-keyword gather(scale)"]
     change = {"pkg/ops.py": base["pkg/ops.py"].replace("*, scale=1.0", "*, scale=1.0, more=2")}
     assert said(base, change) == []
+
+
+STEP = """
+class Base:
+    def run(self, x):
+        {names} = self.prepare(x)
+        return a
+
+    def prepare(self, x):
+        {base}
+"""
+SUB = """
+from eng.base import Base
+
+
+class Sub(Base):
+    def prepare(self, x):
+        {sub}
+"""
+
+
+def step(names: str, base: str, sub: str, more: str = "") -> dict[str, str]:
+    return {
+        "eng/__init__.py": "",
+        "eng/base.py": STEP.format(names=names, base=base),
+        "eng/sub.py": SUB.format(sub=sub) + more,
+    }
+
+
+TWO = step("a, b", "return x, x", "return 1, 2")
+MISFIT = "unpack-mismatch Sub.prepare"
+OVERRIDES = {
+    "base and caller move on": (TWO, ("a, b, c", "return x, x, x", "return 1, 2"), [MISFIT]),
+    "an override moves on": (TWO, ("a, b", "return x, x", "return 1, 2, 3"), [MISFIT]),
+    "one of its returns does": (
+        TWO,
+        ("a, b", "return x, x", "if x:\n            return 1, 2, 3\n        return 1, 2"),
+        [],
+    ),
+    "it gives what nobody knows": (TWO, ("a, b, c", "return x, x, x", "return x"), []),
+    "all of them do": (TWO, ("a, b, c", "return x, x, x", "return 1, 2, 3"), []),
+    "the only one that is no stub": (
+        step("a, b", "raise NotImplementedError", "return 1, 2"),
+        ("a, b", "raise NotImplementedError", "return 1, 2, 3"),
+        [MISFIT],
+    ),
+    "nothing does": (TWO, ("a, b", "return x + 1, x", "return 1, 2"), []),
+    "it never fitted": (
+        step("a, b, c", "return x", "return 1, 2"),
+        ("a, b, c", "return x, x, x", "return 1, 2"),
+        [],
+    ),
+    "it has a caller of its own": (
+        TWO,
+        ("a, b, c", "return x, x, x", "return 1, 2",
+         "\n    def own(self, x):\n        a, b = self.prepare(x)\n        return a\n"),
+        [],
+    ),
+    "it has its own version of the caller": (
+        TWO,
+        ("a, b, c", "return x, x, x", "return 1, 2", "\n    def run(self, x):\n        return x\n"),
+        [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("base", "parts", "expected"), OVERRIDES.values(), ids=OVERRIDES.keys())
+def test_an_override_that_returns_another_number_of_values(
+    base: dict[str, str], parts: tuple[str, ...], expected: list[str]
+) -> None:
+    found = said(base, step(*parts))
+    assert found == [f"eng/base.py:4 {code}" for code in expected]
+
+
+def test_an_override_behind_an_object_of_a_known_class() -> None:
+    use = (
+        "from eng.base import Base\n\n\n"
+        "def f(base: Base):\n    a, b = base.prepare(1)\n    return a\n"
+    )
+    change = {"eng/sub.py": SUB.format(sub="return 1, 2, 3")}
+    asked = use.replace("    a, b", "    if isinstance(base, Base):\n        return 1\n    a, b")
+    where = [f"eng/base.py:4 {MISFIT}"]
+    assert said(TWO | {"use.py": use}, change) == [*where, f"use.py:5 {MISFIT}"]
+    assert said(TWO | {"use.py": asked}, change) == where
+    assert said(TWO | change, {"use.py": use}) == []
+
+
+def test_overrides_of_which_one_moves_on_with_the_caller() -> None:
+    parts = step("a, b", "raise NotImplementedError", "return 1, 2")
+    base = parts | {"eng/one.py": parts["eng/sub.py"].replace("Sub", "One")}
+    moved = {path: base[path].replace("1, 2", "1, 2, 3") for path in ("eng/one.py", "eng/sub.py")}
+    change = {"eng/base.py": base["eng/base.py"].replace("a, b", "a, b, c")}
+    one = {"eng/one.py": moved["eng/one.py"]}
+    assert said(base, change | one) == [f"eng/base.py:4 {MISFIT}"]
+    assert said(base, change | moved) == []
+
+
+GROWN = {
+    "eng/__init__.py": "",
+    "eng/meta.py": """
+        from typing import NamedTuple
+
+
+        class Out(NamedTuple):
+            a: int
+            b: int
+
+
+        def make():
+            return Out(1, 2)
+
+
+        def maybe(x) -> Out | None:
+            return Out(1, 2) if x else None
+
+
+        def either(x):
+            if x:
+                return None
+            return Out(1, 2)
+        """,
+    "eng/use.py": """
+        from eng.meta import Out, either, make, maybe
+
+
+        def f(x):
+            a, b = Out(1, 2)
+            a, *b = make()
+            a, b = either(x)
+            a, b = x.make()
+            return a + b
+        """,
+    "eng/made.py": "from eng.meta import make\n\n\ndef f():\n    a, b = make()\n    return a\n",
+    "eng/given.py": "from eng.meta import maybe\n\n\ndef f():\n    a, b = maybe(1)\n    return a\n",
+}
+
+
+def test_a_named_tuple_that_grew() -> None:
+    meta = GROWN["eng/meta.py"]
+    grown = meta.replace("b: int\n", "b: int\n            c: int = 0\n")
+    other = meta.replace("b: int", "c: int")
+    listed = grown.replace(
+        "= 0\n", "= 0\n\n            def __iter__(self):\n                pass\n"
+    )
+    checks = frozenset({"calls"})
+    assert said(GROWN, {"eng/meta.py": grown}, checks=checks) == [
+        "eng/given.py:5 unpack-mismatch Out",
+        "eng/made.py:5 unpack-mismatch Out",
+        "eng/use.py:6 unpack-mismatch Out",
+    ]
+    assert said(GROWN, {"eng/meta.py": other}, checks=checks) == []
+    assert said(GROWN, {"eng/meta.py": listed}, checks=checks) == []

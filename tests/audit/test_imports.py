@@ -194,6 +194,25 @@ def test_a_name_that_was_only_passed_on_hurts_those_who_had_it_from_there() -> N
     assert said(base, {"pkg/a.py": "x = 1\n"}) == ["pkg/b.py:1 missing-symbol pkg.a.Spec"]
 
 
+@pytest.mark.parametrize(
+    "use",
+    ["from eng import ops\n\nX = ops.two()\n", "from . import ops as o\n\nX = o.two()\n",
+     "import eng.ops as o\n\nX = o.two()\n"],
+)  # fmt: skip
+def test_a_name_that_a_package_passed_on_is_read_on_the_package(use: str) -> None:
+    base = {
+        "eng/__init__.py": "",
+        "eng/ops/__init__.py": "from eng.ops.impl import one, two\n",
+        "eng/ops/impl.py": "def one():\n    pass\n\n\ndef two():\n    pass\n",
+        "eng/use.py": use,
+        "eng/other.py": "from eng.ops import impl\n\nX = impl.two()\n",
+    }
+    fewer = {"eng/ops/__init__.py": "from eng.ops.impl import one\n"}
+    assert said(base, fewer) == ["eng/use.py:3 missing-attribute eng.ops.two"]
+    kept = {"eng/ops/__init__.py": "from eng.ops import impl\n\none, two = impl.one, impl.two\n"}
+    assert said(base, kept) == []
+
+
 def test_a_module_whose_own_dict_others_fill_may_have_any_name() -> None:
     base = {
         "units/__init__.py": "from units.si import *\n",

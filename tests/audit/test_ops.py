@@ -116,6 +116,59 @@ def test_the_names_of_a_binding_are_its_own() -> None:
     assert said(BASE, {"csrc/bindings.cpp": change}) == []
 
 
+USERS = {
+    "eng/ops.py": "import torch\n\n\ndef norm(o, x):\n    torch.ops._C.norm(o, x, 1e-6)\n",
+    "eng/pass.py": "import torch\n\nC = torch.ops._C\n\n\ndef f(o, x):\n    C.norm(o, x, 1e-6)\n",
+    "csrc/more.cpp": """
+        TORCH_LIBRARY(_more, m) {
+          m.def("fuse(Tensor a) -> Tensor");
+        }
+        """,
+    "eng/fuse.py": "import torch\n\n\ndef fuse(a):\n    return torch.ops._more.fuse(a)\n",
+}
+BINDINGS = BASE["csrc/bindings.cpp"]
+NORM = BINDINGS[BINDINGS.index("ops.def(") : BINDINGS.index('ops.def("cast')]
+UNTOUCHED = {
+    "a binding that gains an argument": (
+        {"csrc/bindings.cpp": BINDINGS.replace("float epsilon)", "float epsilon, int size)")},
+        ["eng/ops.py:5 op-arguments _C::norm(size)", "eng/pass.py:7 op-arguments _C::norm(size)"],
+    ),
+    "a binding that loses one": (
+        {"csrc/bindings.cpp": BINDINGS.replace("Tensor x, ", "")},
+        ["eng/ops.py:5 op-arguments _C::norm()", "eng/pass.py:7 op-arguments _C::norm()"],
+    ),
+    "a binding that goes": (
+        {"csrc/bindings.cpp": BINDINGS.replace(NORM, "")},
+        ["eng/ops.py:5 unregistered-op _C::norm", "eng/pass.py:7 unregistered-op _C::norm"],
+    ),
+    "the only bindings of a library": (
+        {"csrc/more.cpp": None},
+        ["eng/fuse.py:5 unregistered-op _more::fuse"],
+    ),
+    "an argument that may be left out": (
+        {"csrc/bindings.cpp": BINDINGS.replace("float epsilon)", "float epsilon, int size=0)")},
+        [],
+    ),
+    "a binding that moves": (
+        {
+            "csrc/bindings.cpp": BINDINGS.replace(NORM, ""),
+            "csrc/stable.cpp": f"STABLE_TORCH_LIBRARY_FRAGMENT(_C, ops) {{\n  {NORM}\n}}\n",
+        },
+        [],
+    ),
+    "a binding that another build keeps": (
+        {"csrc/bindings.cpp": BINDINGS.replace("float epsilon)", "float epsilon, int size)"),
+         "csrc/cpu.cpp": BINDINGS},
+        [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "expected"), UNTOUCHED.values(), ids=UNTOUCHED.keys())
+def test_untouched_users_of_a_binding(change: dict[str, str], expected: list[str]) -> None:
+    assert said(BASE | USERS, change, checks=frozenset({"ops"})) == expected
+
+
 CALLS = {
     "an op that nobody registers": (
         "torch.ops.eng.fused_gather(1)",

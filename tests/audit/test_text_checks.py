@@ -75,6 +75,21 @@ def test_a_change_that_came_back() -> None:
     assert list(reverts([CHANGE], [revert, undone])) == []
 
 
+def test_a_change_that_came_back_and_was_taken_back_again() -> None:
+    revert = later("Revert it", f"This reverts commit {'a' * 40}.")
+    again = later('Reapply "[ROCm][MLA] Fuse the decode write" (#5)', commit="c" * 40)
+    third = later("Undo it", f"This reverts commit {'c' * 40}.", commit="d" * 40)
+    quoted = later('Revert "Reapply "[ROCm][MLA] Fuse the decode write"" (#6)', commit="d" * 40)
+    number = later("Undo it", "Reverts #5", commit="d" * 40)
+    other = later("Undo it", f"This reverts commit {'e' * 40}.", commit="d" * 40)
+    fourth = later("And back", f"This reverts commit {'d' * 40}.", commit="f" * 40)
+    for last in (third, quoted, number):
+        assert list(reverts([CHANGE], [revert, again, last])) == [(CHANGE, last)]
+        assert list(reverts([CHANGE], [revert, again, last, fourth])) == []
+    assert list(reverts([CHANGE], [revert, again, other])) == []
+    assert list(reverts([CHANGE], [again, other])) == []
+
+
 def test_the_check_needs_a_history() -> None:
     change = {"a.py": "x = 1\n"}
     assert results({}, change)["reverted"].status is Status.NOT_RUN

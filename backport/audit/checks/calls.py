@@ -18,11 +18,12 @@ from backport.audit.binding import (
     fits,
     misfits,
 )
+from backport.audit.checks import unpacking
 from backport.audit.signatures import Parameters, Signatures
 from backport.audit.source import Site
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.terms import dotted, value_term
-from backport.audit.values import Sort, Type, Value, present
+from backport.audit.values import Sort, Value, present
 from backport.core.outcomes import Finding
 
 LACKS = Rule(
@@ -45,12 +46,6 @@ TWICE = Rule(
     "a call passes one parameter by place and by keyword",
     "compare the order of the parameters on the target with the one that the hunk expects",
 )
-UNPACKING = Rule(
-    "unpack-mismatch",
-    "a result is unpacked into more or fewer names than the function returns",
-    "carry the change of what the function returns, or unpack what the target returns",
-)
-
 _RULES = {MISSING: LACKS, UNEXPECTED: KEYWORD_UNKNOWN, TOO_MANY: EXCESS, REPEATED: TWICE}
 
 _PARTIAL = "functools.partial"
@@ -77,12 +72,10 @@ def check(subject: Subject) -> Iterator[Finding]:
         if site.guard & _QUIET or source.is_excused(site.node):
             continue
         yield from _call(subject, signatures, site, site.node)
-    for unpacking in source.unpackings:
-        if not source.is_excused(unpacking.node):
-            yield from _unpacking(subject, unpacking, unpacking.node)
+    yield from unpacking.check(subject)
 
 
-CHECK = Check(check, (LACKS, KEYWORD_UNKNOWN, EXCESS, TWICE, UNPACKING))
+CHECK = Check(check, (LACKS, KEYWORD_UNKNOWN, EXCESS, TWICE, unpacking.UNPACKING))
 
 _QUIET = tolerance.CALLS | tolerance.VERSION | tolerance.TYPING
 
@@ -216,40 +209,3 @@ def _report(subject: Subject, node: ast.Call, value: Value, misfit: Misfit) -> F
     }[misfit.kind]
     symbol = f"{name}({misfit.name})"
     return finding(subject.file.source.path, node, _RULES[misfit.kind], shown, symbol)
-
-
-def _unpacking(subject: Subject, site: Site[Any], node: ast.Assign) -> Iterator[Finding]:
-    target, call = node.targets[0], node.value
-    if not isinstance(target, ast.Tuple) or not isinstance(call, ast.Call):
-        return
-    if any(isinstance(element, ast.Starred) for element in target.elts):
-        return
-    found: Type = present(subject.file.type_of(call.func, site.scope))
-    arities = {_arity(subject, value) for value in found}
-    if not arities or 0 in arities or len(target.elts) in arities:
-        return
-    name, count = found[0].name, arities.pop()
-    message = f"`{name}` returns {count} values, {len(target.elts)} are unpacked"
-    yield finding(subject.file.source.path, node, UNPACKING, message, name)
-
-
-_RETURNING = frozenset(
-    {"staticmethod", "classmethod", "jit", "no_grad", "inference_mode", "cache", "lru_cache"}
-)
-"""Decorators after which a function returns what it returned before."""
-
-
-def _arity(subject: Subject, value: Value) -> int:
-    """How many values a function is sure to return, 0 where that is open."""
-    function, owner = value.function, value.owner
-    if function is None or function.asynchronous:
-        return 0
-    plain = all(dotted(d).rpartition(".")[2] in _RETURNING for d in function.decorators)
-    if not plain or (owner is not None and _overridden(subject, owner, function.name)):
-        return 0
-    return function.arity
-
-
-def _overridden(subject: Subject, owner: Value, name: str) -> bool:
-    children = subject.resolver.classes.descendants(owner)
-    return any(name in child.record.members for child in children)

@@ -13,6 +13,7 @@ from backport.audit.operators import Operator, Operators, Parameters
 from backport.audit.paths import is_test
 from backport.audit.records import CONDITIONAL, FALLIBLE, KEYWORD, Function, Registration
 from backport.audit.registrations import HELPERS
+from backport.audit.resolve import Resolver
 from backport.audit.returned import declared, observed
 from backport.audit.schemas import returned as schema_returned
 from backport.audit.source import Site
@@ -75,7 +76,8 @@ def check_calls(subject: Subject) -> Iterator[Finding]:
             continue
         found = operators.find(library, op)
         if not found:
-            if operators.owns(library) and not _known_elsewhere(subject, operators, library, op):
+            ours = operators.owns(library) or _was_ours(subject, library, op)
+            if ours and not _known_elsewhere(subject, operators, library, op):
                 message = f"`torch.ops.{library}.{op}` is registered nowhere in the tree"
                 warns = subject.before is None and operators.is_completed_elsewhere(library)
                 yield finding(
@@ -100,6 +102,15 @@ def _known_elsewhere(subject: Subject, operators: Operators, library: str, op: s
     others = set(operators.users(library, op)) - subject.touched - {subject.file.source.path}
     before = subject.before
     return bool(others) and (before is None or not _registers(before, op))
+
+
+def _was_ours(subject: Subject, library: str, op: str) -> bool:
+    """True where the pristine tree defines the op in a library of its own: the stack may have
+    removed the last binding of the library with it."""
+    if subject.before is None:
+        return False
+    operators = Operators(Resolver(subject.before))
+    return operators.owns(library) and bool(operators.find(library, op))
 
 
 def _registers(table: Table, op: str) -> bool:

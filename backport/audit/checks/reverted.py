@@ -16,7 +16,10 @@ REVERTED = Rule(
 
 _HASH = re.compile(r"[Tt]his reverts (?:commit |changes? )?([0-9a-f]{7,40})")
 _PULL = re.compile(r"[Rr]everts? (?:[\w.-]+/[\w.-]+)?#(\d+)")
-_SUBJECT = re.compile(r"""^(?:\[[^]]*\]\s*)*Revert:?\s+["'](.+?)["']""", re.IGNORECASE)
+_SUBJECTS = [
+    re.compile(rf"""^(?:\[[^]]*\]\s*)*Revert:?\s+["']({quoted})["']""", re.IGNORECASE)
+    for quoted in (".+?", ".+")  # up to the first quote; up to the last, for quotes in quotes
+]
 _AGAIN = re.compile(r"""^(?:\[[^]]*\]\s*)*(?:Reapply|Reland):?\s+["'](.+?)["']""", re.IGNORECASE)
 _NUMBER = re.compile(r"\s*\(#(\d+)\)\s*$")
 
@@ -27,15 +30,17 @@ def reverts(
     """Each carried commit with the commit of the history that took it back for good.
 
     `history` is in the order of the commits, oldest first. A revert counts until the
-    change comes back, or the revert itself is reverted.
+    change comes back, or the revert itself is reverted; what brought the change back may be
+    reverted in turn.
     """
     for commit in carried:
+        carrier = commit
         last: Commit | None = None
         for later in history:
-            if last is None and _takes_back(later, commit):
+            if last is None and (_takes_back(later, commit) or _takes_back(later, carrier)):
                 last = later
             elif last is not None and (_takes_back(later, last) or _brings_back(later, commit)):
-                last = None
+                carrier, last = later, None
         if last is not None:
             yield commit, last
 
@@ -74,8 +79,8 @@ def _takes_back(later: Commit, commit: Commit) -> bool:
     number = _NUMBER.search(commit.subject)
     if number is not None and number[1] in _PULL.findall(text):
         return True
-    quoted = _SUBJECT.match(later.subject)
-    return quoted is not None and _plain(quoted[1]) == _plain(commit.subject)
+    quoted = (pattern.match(later.subject) for pattern in _SUBJECTS)
+    return any(found and _plain(found[1]) == _plain(commit.subject) for found in quoted)
 
 
 def _are_one(known: str, named: str) -> bool:
