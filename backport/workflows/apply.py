@@ -117,7 +117,7 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
+    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout, library.stacks))
     if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
         from backport.workflows.explaining import explained
 

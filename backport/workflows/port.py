@@ -77,7 +77,7 @@ def prepare(
     base = checkout.tree(commit)
     was = checkout.tree(checkout.base(old.base))  # without it no line could be evidence
     base.prefetch({path for name in new.stacks for path in library.stacks[name].paths()})
-    ported = port(old, new, library.stacks, base, was, preimages(checkout))
+    ported = port(old, new, library.stacks, base, was, preimages(checkout, library.stacks))
     ported = _explained(library, ported, checkout, commit)
     results = {result.stack: result for result in ported.results}
     offers = offered(library, ported.manifest, results, base)
