@@ -39,7 +39,7 @@ class Preimages:
 
     def find(self, patch: Patch, file: FilePatch) -> bytes | None:
         """The text, or None where neither source has it."""
-        if not _whole(file.old_blob):
+        if not whole(file.old_blob):
             return None
         found = self._blob(file.old_blob)
         return found if found is not None else self._at_home(patch, file)
@@ -78,5 +78,6 @@ def on_top_of(below: Sequence[Stack], home: Tree) -> Overlay:
     return overlay
 
 
-def _whole(blob: str) -> bool:
+def whole(blob: str) -> bool:
+    """True for the full id of a blob that there is: not cut short, and not that of no file."""
     return len(blob) in (40, 64) and bool(blob.strip("0"))
