@@ -291,21 +291,3 @@ def next_command(checkout: Checkout, manifest: Manifest, found: Refresh) -> str:
     held = " --checkout" * here
     force = " --force" * (found.foreign and found.branch == manifest.branch)
     return f"backport apply --target {manifest.name} --lock{held}{force}"
-
-
-def write(root: Path, files: Mapping[str, bytes | None]) -> list[Path]:
-    """Write the files beside their places first, then put all of them there; None deletes one."""
-    parts = []
-    for name, data in files.items():
-        path = root / name
-        if data is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(f"{path.name}.part")
-            part.write_bytes(data)
-            parts.append((part, path))
-    for part, path in parts:
-        part.replace(path)
-    for name, data in files.items():
-        if data is None:
-            (root / name).unlink(missing_ok=True)
-    return [root / name for name in files]
