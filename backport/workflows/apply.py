@@ -109,6 +109,8 @@ def try_target(
 ) -> TargetReport:
     """Like `run_target`, with trouble around this one target as its verdict."""
     try:
+        if manifest.name in library.broken:
+            raise BadInput(library.broken[manifest.name])
         return run_target(library, manifest, checkout, options)
     except BackportError as error:
         return TargetReport(

@@ -167,8 +167,11 @@ def _try(library: Library, plan: _Plan, reader: Checkout, options: Options) -> d
 
 
 def _failed(manifest: Manifest, reader: Checkout, problem: str) -> dict[str, Any]:
-    report = TargetReport(manifest.name, manifest.branch, error=problem, repository=reader.shown)
-    return target_values(report)
+    return target_values(_trouble(manifest, reader, problem))
+
+
+def _trouble(manifest: Manifest, reader: Checkout, problem: str) -> TargetReport:
+    return TargetReport(manifest.name, manifest.branch, error=problem, repository=reader.shown)
 
 
 def _values(plan: _Plan, reader: Checkout, answer: bytes | Died) -> dict[str, Any]:
@@ -196,6 +199,8 @@ def _plan(
     cache: ResultCache | None,
     around: Around | None,
 ) -> _Plan:
+    if manifest.name in library.broken:
+        return _Plan(manifest, known=_trouble(manifest, reader, library.broken[manifest.name]))
     if cache is None or around is None:
         return _Plan(manifest)
     try:
