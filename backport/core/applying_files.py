@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from backport.core.anchoring import place_at
 from backport.core.applying_steps import Step
 from backport.core.binary import BinaryError, patched
 from backport.core.manifests import Drop, Reanchor, Replace
-from backport.core.objects import blob_id
 from backport.core.obstacles import new_mode, obstacle, same_kind
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.patches import FilePatch, Hunk, hunk_ids
-from backport.core.placing import place
+from backport.core.placing import place, placed
+from backport.core.preimages import names
 from backport.core.texts import Edit, Placement, Target, splice
 from backport.core.trees import REGULAR, Entry
+
+if TYPE_CHECKING:
+    from backport.core.twins import Proof
 
 
 def apply_file(step: Step) -> list[HunkResult]:
@@ -80,7 +84,7 @@ def _delete(step: Step) -> list[HunkResult]:
     if file.old_mode not in ("", there.mode):
         return step.all(Outcome.CONFLICT, f"{path} has mode {there.mode}, not {file.old_mode}")
     whole = b"".join(hunk.before for hunk in file.hunks)
-    if there.data == whole or (file.binary and _same_blob(file.old_blob, there.data)):
+    if there.data == whole or (file.binary and names(file.old_blob, there.data)):
         step.take_away(path)
         return step.all(Outcome.EXACT)
     return step.all(Outcome.CONFLICT, f"{path} has other content than the patch deletes")
@@ -109,7 +113,7 @@ def _modify(step: Step) -> list[HunkResult]:
 def _source_gone(step: Step, old: str, new: str) -> list[HunkResult]:
     if step.file.moves:
         there = step.tree.entry(new)
-        if there is not None and _same_blob(step.file.new_blob, there.data):
+        if there is not None and names(step.file.new_blob, there.data):
             return _stands(step, new, there)
     candidates = _same_name(step, old)
     hint = f"; is it {' or '.join(candidates)}?" if candidates else ""
@@ -148,16 +152,16 @@ def _new_data(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]
     if not file.hunks:
         same = file.new_mode == entry.mode and not file.renames
         return entry.data, step.all(Outcome.ALREADY if same else Outcome.EXACT)
-    if _same_blob(file.new_blob, entry.data):
+    if names(file.new_blob, entry.data):
         return entry.data, step.all(Outcome.ALREADY, "the file has this content")
     return _place_hunks(step, entry)
 
 
 def _binary_data(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
     file = step.file
-    if _same_blob(file.new_blob, entry.data):
+    if names(file.new_blob, entry.data):
         return entry.data, step.all(Outcome.ALREADY, "the file has this content")
-    if not _same_blob(file.old_blob, entry.data):
+    if not names(file.old_blob, entry.data):
         problem = "the target has other binary content than the patch was made on"
         return None, step.all(Outcome.CONFLICT, problem)
     try:
@@ -166,21 +170,14 @@ def _binary_data(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResul
         return None, step.all(Outcome.CONFLICT, str(error))
 
 
-def _same_blob(blob: str, data: bytes) -> bool:
-    """True where a (perhaps shortened) blob id of a patch names exactly this content."""
-    if len(blob) < 7:
-        return False
-    return blob_id(data, "sha256" if len(blob) == 64 else "sha1").startswith(blob)
-
-
 # ---------------------------------------------------------------- hunks of one file
 
 
 def _place_hunks(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResult]]:
     """The text with every hunk in its place, or None where one has none."""
     target = Target(step.file.old_path or "", entry.data)
-    known = _same_blob(step.file.old_blob, entry.data)
-    base = _Preimage(step)
+    known = names(step.file.old_blob, entry.data)
+    base = _Preimage(step, target)
     results: list[HunkResult] = []
     edits: list[Edit] = []
     alike = Counter((hunk.lines, hunk.scope) for hunk in step.file.hunks)
@@ -201,26 +198,41 @@ def _place_hunks(step: Step, entry: Entry) -> tuple[bytes | None, list[HunkResul
 class _Preimage:
     """The text that the file's patch was made on, looked up once and only when asked for."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: Step, target: Target) -> None:
         self._step = step
+        self._target = target
 
     @cached_property
     def text(self) -> bytes | None:
         step = self._step
         return step.preimages.find(step.patch, step.file) if step.preimages else None
 
+    @cached_property
+    def proof(self) -> Proof | None:
+        from backport.core.twins import Proof
+
+        return None if self.text is None else Proof(self.text, self._target.text)
+
 
 def _sure(hunk: Hunk, target: Target, found: Placement, base: _Preimage, merges: bool) -> Placement:
-    """The placement, or none where it may be at a look-alike of the hunk's place."""
-    if found.outcome.failed or base.text is None:
+    """The placement, or none where it may be at a look-alike of the hunk's place; of several
+    places that fit, its own."""
+    if base.proof is None or found.outcome is Outcome.CONFLICT:
         return found
-    from backport.core.twins import doubt
-
-    doubted = doubt(hunk, found.edit, base.text, target.text)
+    if found.outcome is Outcome.AMBIGUOUS:
+        return _own(hunk, target, found, base.proof)
+    doubted = base.proof.doubt(hunk, found.edit)
     if doubted is None:
         return found
     outcome = Outcome.CONFLICT if doubted.merges and merges else Outcome.AMBIGUOUS
     return Placement(outcome, detail=doubted.why, candidates=(found.line,))
+
+
+def _own(hunk: Hunk, target: Target, found: Placement, proof: Proof) -> Placement:
+    """The one of the places that fit which is the hunk's own, where that can be told."""
+    at = proof.own_place(hunk) if proof.settles(hunk) else None
+    own = None if at is None else placed(hunk, target, at)
+    return own if own is not None and own.line in found.candidates else found
 
 
 def _merge_rest(

@@ -26,32 +26,26 @@ class Change(NamedTuple):
 
 def changes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Change]:
     """What turns `a` into `b`, in order."""
-    lead, trail = _common_ends(a, b)
+    return [] if a == b else changes_between(a, b, 0, 0)
+
+
+def changes_between(
+    a: Sequence[Hashable], b: Sequence[Hashable], lead: int, trail: int
+) -> list[Change]:
+    """The same, where so many first and last lines are known to be the same.
+
+    Leaving out what only happens to be equal is another diff: how often a line stands in
+    the whole text decides what anchors.
+    """
     numbers: dict[Hashable, int] = {}
     x = [numbers.setdefault(line, len(numbers)) for line in a[lead : len(a) - trail]]
     y = [numbers.setdefault(line, len(numbers)) for line in b[lead : len(b) - trail]]
-    if not x or not y:
-        if not x and not y:
-            return []
-        flags = [True] * len(x), [True] * len(y)
-    else:
-        flags = _changed(x, y)
+    flags = _changed(x, y)
     old = [False] * lead + flags[0] + [False] * trail
     new = [False] * lead + flags[1] + [False] * trail
     _settle(a, old, new)
     _settle(b, new, old)
     return _collected(old, new)
-
-
-def _common_ends(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[int, int]:
-    shorter = min(len(a), len(b))
-    lead = 0
-    while lead < shorter and a[lead] == b[lead]:
-        lead += 1
-    trail = 0
-    while trail < shorter - lead and a[-1 - trail] == b[-1 - trail]:
-        trail += 1
-    return lead, trail
 
 
 def _collected(old: list[bool], new: list[bool]) -> list[Change]:
@@ -79,12 +73,6 @@ def _changed(a: list[int], b: list[int]) -> tuple[list[bool], list[bool]]:
     todo = [(0, len(a), 0, len(b))]
     while todo:
         a0, a1, b0, b1 = todo.pop()
-        while a0 < a1 and b0 < b1 and a[a0] == b[b0]:
-            old[a0] = new[b0] = False
-            a0, b0 = a0 + 1, b0 + 1
-        while a0 < a1 and b0 < b1 and a[a1 - 1] == b[b1 - 1]:
-            a1, b1 = a1 - 1, b1 - 1
-            old[a1] = new[b1] = False
         if a0 == a1 or b0 == b1:
             continue
         found = _anchor(a, b, a0, a1, b0, b1)

@@ -7,6 +7,7 @@ region that both sides changed alike is no conflict.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import product
 from math import inf
 from typing import Generic, NamedTuple, TypeVar
 
@@ -30,9 +31,20 @@ class Region(NamedTuple, Generic[T]):
 
 def merge(base: Sequence[T], ours: Sequence[T], theirs: Sequence[T]) -> list[Region[T]]:
     """The regions of the three-way merge in order, unchanged stretches included."""
+    return merge_changes(base, ours, theirs, changes(base, ours), changes(base, theirs))
+
+
+def merge_changes(
+    base: Sequence[T],
+    ours: Sequence[T],
+    theirs: Sequence[T],
+    left: list[Change],
+    right: list[Change],
+) -> list[Region[T]]:
+    """The same, where what each side changed is known."""
     out: list[Region[T]] = []
     at = [0, 0, 0]
-    for group in _grouped(changes(base, ours), changes(base, theirs)):
+    for group in _grouped(left, right):
         start = min(change.a0 for side in group for change in side)
         end = max(change.a1 for side in group for change in side)
         gap = start - at[0]
@@ -61,9 +73,12 @@ def clean(regions: Sequence[Region[T]]) -> list[T] | None:
 def interleaved(base: Sequence[T], ours: Sequence[T], theirs: Sequence[T]) -> list[T] | None:
     """Both sides' changes, where they touch but never overlap; None where they do.
 
-    Two insertions at one point have no order, so they count as overlapping.
+    Two insertions at one point have no order, so they count as overlapping, and so do
+    changes that touch and bring in the same item: it would be there twice.
     """
     mine, other = changes(base, ours), changes(base, theirs)
+    if any(_bring_the_same(ours, theirs, *pair) for pair in product(mine, other)):
+        return None
     tagged = [(change, ours) for change in mine] + [(change, theirs) for change in other]
     tagged.sort(key=lambda pair: pair[0])
     out: list[T] = []
@@ -76,6 +91,13 @@ def interleaved(base: Sequence[T], ours: Sequence[T], theirs: Sequence[T]) -> li
         out += side[change.b0 : change.b1]
         at, before = change.a1, change
     return [*out, *base[at:]]
+
+
+def _bring_the_same(ours: Sequence[T], theirs: Sequence[T], mine: Change, other: Change) -> bool:
+    if mine.a0 > other.a1 or other.a0 > mine.a1:
+        return False
+    both = {*ours[mine.b0 : mine.b1]} & {*theirs[other.b0 : other.b1]}
+    return any(not isinstance(item, bytes) or item.strip() for item in both)
 
 
 def _kept(at: list[int], gap: int, base: Sequence[T]) -> Region[T]:

@@ -101,9 +101,11 @@ def _judged(
     known: Vocabulary,
     unpaired: str,
 ) -> Merged:
-    if path.endswith(PYTHON) and not _parses(text) and _parses(ours):
-        why = "the result is not Python that parses"
-        return Merged(None, steps, known, False, Confidence(0, 0), why)
+    if path.endswith(PYTHON) and not _parses(text):
+        if _parses(ours):
+            why = "the result is not Python that parses"
+            return Merged(None, steps, known, False, Confidence(0, 0), why)
+        unpaired = "the target is not Python that parses"
     why = (unpaired or _doubt(steps, known)) if path.endswith(PYTHON) else NOT_PYTHON
     return Merged(text, steps, known, not why, confidence(steps, known), why)
 

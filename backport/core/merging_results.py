@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backport.core.merging_files import Merged, together
+from backport.core.merging_files import PYTHON, Merged, together
 from backport.core.merging_hunks import line_on, merge_left, propose
+from backport.core.merging_steps import Rule
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.patches import FilePatch, Patch
-from backport.core.texts import split_keeping_ends
+from backport.core.placing import first_line, scope_line
+from backport.core.scopes import find_scope
+from backport.core.texts import Target, split_keeping_ends
 
 NO_PREIMAGE = "the text that the patch was made on is not at hand, so nothing could be merged"
 
@@ -31,6 +34,12 @@ def merged_file(
     outcomes = [result.outcome for result in results]
     if ours is not None and Outcome.AMBIGUOUS not in outcomes:  # a person tells two places apart
         found = merge_left(file, base, ours, outcomes)
+        if found is not None and found.rules == (Rule.THREE_WAY,):
+            astray = _astray(file, base, ours, results)
+            if astray:
+                return None, astray
+            if found.text == ours:
+                return ours, [_as_already(result) for result in results]
         if found is not None and _stands(patch, found, ours):
             return found.text, _as_merged(file, base, ours, found, results)
     return None, _proposed(file, base, target, results)
@@ -46,6 +55,36 @@ def _noted(result: HunkResult, note: str) -> HunkResult:
     if not result.outcome.failed:
         return result
     return result._replace(detail=f"{result.detail}; {note}")
+
+
+def _astray(
+    file: FilePatch, base: bytes, target: bytes, results: Sequence[HunkResult]
+) -> list[HunkResult]:
+    """The results, where the merge would take a hunk out of the scope that it names into one
+    that is another thing: its own is here as well, or the other was there before."""
+    if not file.path.endswith(PYTHON):
+        return []
+    old, new = Target(file.path, base), Target(file.path, target)
+    out = list(results)
+    for place, (hunk, result) in enumerate(zip(file.hunks, results, strict=True)):
+        line = scope_line(hunk, first_line(hunk))
+        named, here = old.scope_at(line), new.scope_at(line_on(base, target, line))
+        strays = result.outcome.failed and None not in (named, here) and named != here
+        if strays and (_has(new, named) or _has(old, here)):
+            why = f"a merge would put it into {here}, and it is of {named}"
+            out[place] = result._replace(detail=f"{result.detail}; {why}")
+    return out if out != list(results) else []
+
+
+def _has(text: Target, scope: str | None) -> bool:
+    return bool(find_scope(text.scopes or (), scope or ""))
+
+
+def _as_already(result: HunkResult) -> HunkResult:
+    if not result.outcome.failed:
+        return result
+    detail = "rule three-way: the target has all that it changes"
+    return result._replace(outcome=Outcome.ALREADY, detail=detail, candidates=())
 
 
 def _as_merged(

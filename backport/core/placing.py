@@ -56,7 +56,7 @@ def _place(hunk: Hunk, target: Target, known: bool, within: str | None, alike: i
         if start is None:
             start = target.offset_of(first_line(hunk))
         if start is not None and _stands(target.text, hunk.before, start):
-            return _placed(hunk, target, start)
+            return placed(hunk, target, start)
     scope = within or hunk.scope
     if scope and not target.is_python:
         if within:
@@ -119,7 +119,7 @@ def _choose(hunk: Hunk, target: Target, spots: list[int], scope: str | None) -> 
             detail=f"its result stands at line {other} already, and it fits at line {lines[0]} too",
             candidates=(other, lines[0]),
         )
-    return _placed(hunk, target, spots[0])
+    return placed(hunk, target, spots[0])
 
 
 def _lies_in(scope: str | None, hunk: Hunk, target: Target, spot: int, result: bool) -> bool:
@@ -169,7 +169,8 @@ def _change_line(hunk: Hunk, target: Target, spot: int) -> int:
     return target.line_of(spot) + len(hunk.leading)
 
 
-def _placed(hunk: Hunk, target: Target, spot: int) -> Placement:
+def placed(hunk: Hunk, target: Target, spot: int) -> Placement:
+    """The hunk at this offset, where its lines stand."""
     lead, trail = (sum(map(len, part)) for part in (hunk.leading, hunk.trailing))
     edit = Edit(
         spot + lead,

@@ -13,6 +13,9 @@ from backport.core.patches import FilePatch, Patch
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 
+SHORTEST = 7
+"""Hex digits of a blob id, as git shortens it: fewer name too much."""
+
 Sources = Callable[[Stack], "Preimages"]
 
 
@@ -39,10 +42,12 @@ class Preimages:
 
     def find(self, patch: Patch, file: FilePatch) -> bytes | None:
         """The text, or None where neither source has it."""
-        if not whole(file.old_blob):
+        if not usable(file.old_blob):
             return None
         found = self._blob(file.old_blob)
-        return found if found is not None else self._at_home(patch, file)
+        if found is None or not names(file.old_blob, found):
+            found = self._at_home(patch, file)
+        return found
 
     def _at_home(self, patch: Patch, file: FilePatch) -> bytes | None:
         home = self._home()
@@ -51,8 +56,7 @@ class Preimages:
         entry = self._before(patch, home).entry(file.old_path or "")
         if entry is None:
             return None
-        algorithm = "sha256" if len(file.old_blob) == 64 else "sha1"
-        return entry.data if blob_id(entry.data, algorithm) == file.old_blob else None
+        return entry.data if names(file.old_blob, entry.data) else None
 
     def _before(self, patch: Patch, home: Tree) -> Tree:
         """The home release with the stacks below and the stack's earlier patches on it."""
@@ -78,6 +82,13 @@ def on_top_of(below: Sequence[Stack], home: Tree) -> Overlay:
     return overlay
 
 
-def whole(blob: str) -> bool:
-    """True for the full id of a blob that there is: not cut short, and not that of no file."""
-    return len(blob) in (40, 64) and bool(blob.strip("0"))
+def names(blob: str, data: bytes) -> bool:
+    """True where a (perhaps shortened) blob id of a patch names exactly this content."""
+    if len(blob) < SHORTEST:
+        return False
+    return blob_id(data, "sha256" if len(blob) == 64 else "sha1").startswith(blob)
+
+
+def usable(blob: str) -> bool:
+    """True for the id of a blob that there is, long enough to name one."""
+    return len(blob) >= SHORTEST and bool(blob.strip("0"))

@@ -167,7 +167,7 @@ def _mail_date(author: Author) -> Author:
     sign = -1 if zone.startswith("-") else 1
     offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:5])) * sign
     when = datetime.fromtimestamp(int(seconds), timezone(offset))
-    return Author(author.name, author.email, format_datetime(when))
+    return Author(author.name, author.email, format_datetime(when).replace(", 0", ", ", 1))
 
 
 # ---------------------------------------------------------------- mails

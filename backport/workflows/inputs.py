@@ -12,7 +12,7 @@ from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.manifests import Manifest
 from backport.core.paths import parents
-from backport.core.preimages import whole
+from backport.core.preimages import usable
 from backport.core.stacks import Stack, below
 from backport.errors import BadInput
 from backport.library import Library
@@ -50,7 +50,7 @@ def _tools(options: Options) -> str:
 def _made_on(stack: Stack) -> set[str]:
     """The blobs that its patches name as what they were made on."""
     files = (file for patch in stack.patches for file in patch.files)
-    return {file.old_blob for file in files if whole(file.old_blob)}
+    return {file.old_blob for file in files if usable(file.old_blob)}
 
 
 def _preimages(library: Library, stack: Stack, around: Around) -> list[str]:

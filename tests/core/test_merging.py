@@ -317,3 +317,12 @@ def test_a_pair_that_only_the_target_has_leaves_no_doubt() -> None:
         "m.py", base.encode(), ours.encode(), base.replace("b = 2", "b = a").encode()
     )
     assert (found.applied, found.why) == (True, "")
+
+
+def test_changes_that_touch_and_bring_in_the_same_line_overlap() -> None:
+    base = [b"one\n", b"use(one)\n"]
+    ours = [b"one\n", b"log(one)\n", b"use(two)\n"]
+    theirs = [b"one\n", b"log(one)\n", b"use(one)\n"]
+    assert interleaved(base, ours, theirs) is None
+    blank = [b"one\n", b"\n", b"use(one)\n"]
+    assert interleaved(base, [b"one\n", b"use(two)\n"], blank) is not None

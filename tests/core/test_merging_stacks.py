@@ -103,3 +103,45 @@ def test_a_stack_that_is_there_already_is_not_merged_again() -> None:
     made = stack(diff("a.py", BASE, THEIRS, index=True))
     found = apply_stack(made, {}, tree({"a.py": THEIRS}), at_home(tree({"a.py": BASE})))
     assert found.outcome is StackOutcome.ALREADY
+
+
+BODY = "    a = 1\n    b = 2\n    c = 3\n    d = 4\n    e = 5\n"
+SPARSE = f"def sparse():\n{BODY}"
+
+
+def into(target: str, change: bytes) -> tuple[StackOutcome, str, str]:
+    """The stack's outcome, the first hunk's detail, and the text that it leaves."""
+    found = apply_stack(stack(change), {}, tree({"a.py": target}), at_home(tree({"a.py": SPARSE})))
+    entry = found.changes.get("a.py")
+    return found.outcome, found.hunks[0].detail, entry.data.decode() if entry else target
+
+
+def test_a_merge_does_not_take_a_hunk_into_another_function() -> None:
+    change = diff("a.py", SPARSE, SPARSE.replace("c = 3", "c = 4"), index=True, section="sparse")
+    other = "def sparse():\n    return 0\n\n\n" + SPARSE.replace("sparse", "dense")
+    outcome, detail, text = into(other, change)
+    assert (outcome, text) == (StackOutcome.CONFLICT, other)
+    assert detail.endswith("a merge would put it into dense, and it is of sparse")
+
+
+def test_a_function_that_was_renamed_is_the_same_function() -> None:
+    change = diff("a.py", SPARSE, SPARSE.replace("c = 3", "c = 4"), index=True, section="sparse")
+    renamed = SPARSE.replace("sparse", "dense")
+    assert into(renamed, change)[::2] == (StackOutcome.APPLIED, renamed.replace("c = 3", "c = 4"))
+
+
+def test_what_a_merge_leaves_nothing_to_do_for_is_there_already() -> None:
+    change = diff("a.py", SPARSE, SPARSE.replace("c = 3", "c = 4"), index=True, section="sparse")
+    there = SPARSE.replace("c = 3", "c = 4").replace("a = 1", "a = 10")
+    outcome, detail, text = into(there, change)
+    assert (outcome, text) == (StackOutcome.ALREADY, there)
+    assert detail == "rule three-way: the target has all that it changes"
+
+
+def test_a_target_that_does_not_parse_gets_proposals_only() -> None:
+    broken = OURS + "def g(:\n"
+    made = stack(diff("a.py", BASE, THEIRS, index=True))
+    found = apply_stack(made, {}, tree({"a.py": broken}), at_home(tree({"a.py": BASE})))
+    assert (found.outcome, found.changes) == (StackOutcome.CONFLICT, {})
+    assert found.hunks[0].proposal is not None
+    assert found.hunks[0].proposal.why == "the target is not Python that parses"

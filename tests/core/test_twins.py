@@ -11,7 +11,7 @@ from backport.core.placing import place
 from backport.core.preimages import Preimages
 from backport.core.stacks import Stack
 from backport.core.texts import Edit, Target
-from backport.core.twins import Doubt, doubt
+from backport.core.twins import Doubt, Proof
 from tests.builders import diff, git_blob_id, stack, tree
 
 BODY = "a = 1\nb = 2\nc = 3\nport = 80\nd = 4\ne = 5\nf = 6\n"
@@ -26,7 +26,7 @@ def doubted(target: str, home: str = HOME) -> Doubt | None:
     hunk = parse_diff(CHANGE)[0].hunks[0]
     found = place(hunk, Target("m.cfg", target.encode()))
     assert not found.outcome.failed
-    return doubt(hunk, found.edit, home.encode(), target.encode())
+    return Proof(home.encode(), target.encode()).doubt(hunk, found.edit)
 
 
 def test_the_only_fit_is_the_look_alike() -> None:
@@ -66,7 +66,7 @@ def test_twins_that_overlap_count() -> None:
     blank = "\n" * 4
     change = diff("m.cfg", blank, "\n\nx\n\n\n", context=1)
     hunk = parse_diff(change)[0].hunks[0]
-    found = doubt(hunk, Edit(0, 0, b"x\n"), blank.encode(), blank.encode())
+    found = Proof(blank.encode(), blank.encode()).doubt(hunk, Edit(0, 0, b"x\n"))
     assert found is not None
     assert "stand 3 times" in found.why
 
@@ -77,7 +77,7 @@ def test_a_twin_at_the_top_of_the_text_counts() -> None:
     target = f"g = 1\n[two]\n{BODY}"
     found = place(hunk, Target("m.cfg", target.encode()))
     assert found.edit is not None
-    assert doubt(hunk, found.edit, home.encode(), target.encode()) is not None
+    assert Proof(home.encode(), target.encode()).doubt(hunk, found.edit) is not None
 
 
 @pytest.mark.parametrize("above", ["", "x = 0\n", "x = 0\n" * 30])
@@ -86,7 +86,7 @@ def test_lines_above_move_both(above: str) -> None:
     target = (above + HOME).encode()
     true = place(hunk, Target("m.cfg", (above + OTHER_SECOND).encode()))
     assert true.edit is not None
-    assert doubt(hunk, true.edit, HOME.encode(), target) is None
+    assert Proof(HOME.encode(), target).doubt(hunk, true.edit) is None
 
 
 # ---------------------------------------------------------------- a whole stack
@@ -96,9 +96,9 @@ INDEXED = diff("m.cfg", HOME, HOME.replace("port = 80", "port = 81", 1), index=T
 INSERTED = diff("m.cfg", HOME, HOME.replace("port = 80", "port = 80\nx = 1", 1), index=True)
 
 
-def applied(change: bytes, target: str, *, known: bool = True) -> StackResult:
+def applied(change: bytes, target: str, *, known: bool = True, home: str = HOME) -> StackResult:
     def sources(one: Stack) -> Preimages:
-        return Preimages(one, {git_blob_id(HOME.encode()): HOME.encode()}.get, lambda: None)
+        return Preimages(one, {git_blob_id(home.encode()): home.encode()}.get, lambda: None)
 
     return apply_stack(stack(change), {}, tree({"m.cfg": target}), sources if known else None)
 
@@ -142,3 +142,61 @@ def test_a_stack_that_stands_at_the_look_alike_is_not_there(change: bytes) -> No
 def test_one_that_stands_at_its_own_place_is_there() -> None:
     there = OTHER_SECOND.replace("port = 80", "port = 81", 1)
     assert applied(INDEXED, there).outcome is StackOutcome.ALREADY
+
+
+OTHER, WITHOUT = BODY.replace("80", "81"), BODY.replace("port = 80\n", "")
+
+
+@pytest.mark.parametrize(
+    ("mine", "beside", "new"),
+    [(BODY, WITHOUT, WITHOUT), (WITHOUT, BODY, BODY), (BODY, OTHER, OTHER)],
+    ids=["removed", "inserted", "changed"],
+)
+def test_what_stood_at_another_place_before_is_not_done(mine: str, beside: str, new: str) -> None:
+    """The patch makes one block like the one beside it."""
+    home = f"[one]\n{mine}[two]\n{beside}"
+    change = diff("m.cfg", home, f"[one]\n{new}[two]\n{beside}", index=True)
+    target = home.replace("b = 2", "b = 22", 1)
+    result = applied(change, target, home=home)
+    assert result.outcome is StackOutcome.APPLIED
+    entry = result.changes["m.cfg"]
+    assert entry is not None
+    assert entry.data.decode() == f"[one]\n{new}[two]\n{beside}".replace("b = 2", "b = 22", 1)
+
+
+def test_a_copy_that_the_target_made_is_not_its_place() -> None:
+    home = f"[one]\n{BODY}"
+    change = diff("m.cfg", home, home.replace("80", "81"), index=True)
+    near = f"[one]\n{BODY.replace('f = 6', 'f = 66')}[two]\n{BODY}"
+    result = applied(change, near, home=home)
+    entry = result.changes["m.cfg"]
+    assert entry is not None
+    assert entry.data.decode() == near.replace("80", "81", 1)
+
+
+def test_a_shortened_id_proves_a_place_as_well() -> None:
+    whole = git_blob_id(HOME.encode())
+    change = INDEXED.replace(whole.encode(), whole[:7].encode())
+
+    def sources(one: Stack) -> Preimages:
+        return Preimages(one, lambda _: None, lambda: tree({"m.cfg": HOME}))
+
+    result = apply_stack(stack(change), {}, tree({"m.cfg": OTHER_FIRST}), sources)
+    assert [hunk.outcome for hunk in result.hunks] == [Outcome.MERGED]
+
+
+@pytest.mark.parametrize(
+    ("target", "line"),
+    [
+        (f"x = 0\n{HOME}", 6),  # both are there, and nothing touches them
+        (f"x = 0\n[one]\n{BODY}[two]\n{BODY}[three]\n{BODY}", 0),  # one more than there was
+        (f"x = 0\n[one]\n{BODY}[two]\n{OTHER}", 0),
+    ],
+    ids=["as at home", "a copy more", "the other one changed"],
+)
+def test_of_two_places_that_fit_its_own_is_taken_where_that_is_sure(target: str, line: int) -> None:
+    (hunk,) = applied(INDEXED, target).hunks
+    assert hunk.line == line
+    assert hunk.outcome is (Outcome.MOVED if line else Outcome.AMBIGUOUS)
+    (blind,) = applied(INDEXED, target, known=False).hunks
+    assert blind.outcome is Outcome.AMBIGUOUS
