@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from backport.core.manifest_format import read_manifest
@@ -19,14 +20,19 @@ from backport.errors import BadInput
 CASES = Path(__file__).parent / "parity" / "cases"  # a file each, of the case's name
 MAX_TOML = 1024 * 1024
 MAX_PATCH = 256 * 1024 * 1024
+_SHOWN = 3  # problems of a broken manifest that are told beside other targets
 
 
 class Library(NamedTuple):
-    """Every stack and manifest of one library, by name."""
+    """Every stack and manifest of one library, by name.
+
+    `broken` tells of a manifest that cannot be used as it is what is wrong with it.
+    """
 
     root: Path
     stacks: Mapping[str, Stack]
     manifests: Mapping[str, Manifest]
+    broken: Mapping[str, str] = MappingProxyType({})
 
     def manifest(self, target: str) -> Manifest:
         """The manifest that a person means by `target`; raises BadInput where none or several fit.
@@ -57,6 +63,10 @@ class Library(NamedTuple):
             for manifest in self.manifests.values()
             if manifest.version.removeprefix("v") == asked.removeprefix("v")
         ]
+
+    def sound(self, manifests: Iterable[Manifest]) -> list[Manifest]:
+        """Those of the manifests that are not broken."""
+        return [manifest for manifest in manifests if manifest.name not in self.broken]
 
     def stack(self, name: str) -> Stack:
         if name not in self.stacks:
@@ -109,12 +119,58 @@ def load_for(
         if problems:
             raise BadInput(problems) from None
         raise
-    others = {manifest.source for manifest in library.manifests.values()}
-    others -= {manifest.source for manifest in chosen}
-    mine = [problem for problem in problems if problem.partition(":")[0] not in others]
+    others = set(library.manifests) - {manifest.name for manifest in chosen}
+    mine = [problem for problem in problems if _spoiled(library, problem) not in others]
     if mine:
         raise BadInput(mine)
     return library, chosen
+
+
+def load_each(
+    root: Path, choose: Callable[[Library], list[Manifest]]
+) -> tuple[Library, list[Manifest]]:
+    """The same for work on many targets: one that is broken is told as such, beside the others.
+
+    Raises BadInput where what is wrong is no manifest's own, or every chosen one is broken.
+    """
+    library, problems = read(root)
+    by_name: dict[str, list[str]] = {}
+    for problem in problems:
+        by_name.setdefault(_spoiled(library, problem), []).append(problem)
+    broken = {name: _summed(told) for name, told in by_name.items() if name}
+    try:
+        chosen = choose(library)
+    except BadInput:
+        if problems:
+            raise BadInput(problems) from None
+        raise
+    sound = not chosen or any(manifest.name not in broken for manifest in chosen)
+    if "" in by_name or not sound:
+        names = {"", *(manifest.name for manifest in chosen)}
+        raise BadInput([one for one in problems if _spoiled(library, one) in names])
+    return library._replace(broken=broken), chosen
+
+
+def load_all(root: Path) -> tuple[Library, list[Manifest]]:
+    """The library and all manifests, those that are broken among them; see `load_each`."""
+    return load_each(root, lambda found: list(found.manifests.values()))
+
+
+def _spoiled(library: Library, problem: str) -> str:
+    """The one target that a problem spoils; "" where it is not of a manifest or its patches."""
+    file = problem.partition(":")[0]
+    own = (
+        manifest.name
+        for manifest in library.manifests.values()
+        if file == manifest.source or file.startswith(manifest.source.removesuffix(".toml") + "/")
+    )
+    return next(own, "")
+
+
+def _summed(problems: Sequence[str]) -> str:
+    more = len(problems) - _SHOWN
+    told = "; ".join(problems[:_SHOWN])
+    return f"{told}; and {more} more, see `backport lint`" if more > 0 else told
 
 
 def load_target(root: Path, target: str) -> tuple[Library, Manifest]:
@@ -146,6 +202,7 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
             problems += _unreadable_decisions(folder, root)
     problems += _unknown_needs(stacks)
     manifests = _manifests(root, stacks, problems)
+    problems += _shared_branches(manifests.values())
     return Library(root, stacks, manifests), problems
 
 
@@ -196,12 +253,26 @@ def _manifests(root: Path, stacks: Mapping[str, Stack], problems: list[str]) -> 
             text = _read(path, MAX_TOML, problems, root)
             beside = path.with_suffix("")
             files = _files(beside, problems, root) if beside.is_dir() else {}
-            if len(problems) > told:
-                continue
             shown = path.relative_to(root).as_posix()
+            if len(problems) > told:  # what cannot be read is not judged as if it were empty
+                manifests[name] = Manifest(name, "", "", (), source=shown)
+                continue
             manifests[name], found = read_manifest(name, shown, decode(text), stacks, files)
             problems += found
     return manifests
+
+
+def _shared_branches(manifests: Iterable[Manifest]) -> list[str]:
+    """Targets that would take each other's branch, the one that is applied last winning."""
+    by_branch: dict[str, list[Manifest]] = {}
+    for manifest in manifests:
+        by_branch.setdefault(manifest.branch, []).append(manifest)
+    return [
+        f"{one.source}: branch: {branch!r} is that of {other.source} too; give each its own"
+        for branch, some in by_branch.items()
+        for one in (some if branch else ())
+        for other in [each for each in some if each is not one][:1]
+    ]
 
 
 def _folders(folder: Path) -> list[Path]:

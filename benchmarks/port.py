@@ -80,7 +80,7 @@ def rows_of(
     """Every stack that is at home elsewhere, ported to one release on top of its own manifest."""
     base = checkout.tree(checkout.base(by_hand.base))
     under = Overlay(base)
-    sources = preimages(checkout)
+    sources = preimages(checkout, library.stacks)
     rows = []
     for name, step in zip(
         by_hand.stacks, evaluate(by_hand, library.stacks, base, sources).steps, strict=True

@@ -268,10 +268,11 @@ class Library:
         *stacks: str,
         name: str = "me/v1.0.0",
         base: str = "v1.0.0",
-        branch: str = BRANCH,
+        branch: str = "",
         more: str = "",
     ) -> None:
         listed = ", ".join(f'"{stack}"' for stack in stacks)
+        branch = branch or name
         self.write(
             f"manifests/{name}.toml",
             f'schema = 1\nbase = "{base}"\nbranch = "{branch}"\nstacks = [{listed}]\n{more}',

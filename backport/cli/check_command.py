@@ -64,7 +64,7 @@ def command(
     from backport.cache import ResultCache
     from backport.cli.outputs import tell
     from backport.cli.screen import counting, progress, take
-    from backport.library import find_root, load_for
+    from backport.library import find_root, load_each
     from backport.workflows.checking import select
     from backport.workflows.history import check_and_record
     from backport.workflows.options import Options
@@ -72,11 +72,11 @@ def command(
     from backport.workflows.repositories import choose_reader
 
     wanted = [parse_out(word) for word in outs]
-    library, manifests = load_for(find_root(root), lambda found: select(found, targets, every))
+    library, manifests = load_each(find_root(root), lambda found: select(found, targets, every))
     shown = [library.stack(name).name for name in stacks]
     options = Options(write=False, audit=not no_audit, parity=not no_parity)
     with progress() as update:
-        reader = choose_reader(repo, manifests, update)
+        reader = choose_reader(repo, library.sound(manifests), update)
     with reader, counting("targets") as told:
         cache = None if no_cache else ResultCache.beside(reader.common_dir)
         report = check_and_record(library, manifests, reader, options, cache, jobs, told)
@@ -86,4 +86,5 @@ def command(
         from backport.report.merging import only
 
         report = only(report, shown)
-    return tell(report, wanted, as_json, quiet, verbose)
+    code = tell(report, wanted, as_json, quiet, verbose)
+    return code if library.sound(manifests) == manifests else 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -27,9 +26,10 @@ def command(target: str, repo: str | None, root: str | None, output: str | None)
     from backport.library import find_root, load_target
     from backport.report.plain import as_text
     from backport.workflows.apply import export_target
-    from backport.workflows.outputs import write_file
+    from backport.workflows.outputs import writable, write_file
     from backport.workflows.repositories import choose
 
+    file = writable(output) if output else None
     library, manifest = load_target(find_root(root), target)
     with progress() as update:
         repository = choose(repo, [manifest], update)
@@ -38,8 +38,8 @@ def command(target: str, repo: str | None, root: str | None, output: str | None)
     if mbox is None:
         click.echo(as_text(Report((report,))), nl=False, err=True)
         return Report((report,)).exit_code
-    if output:
-        write_file(Path(output), mbox)
+    if file:
+        write_file(file, mbox)
     else:
         sys.stdout.buffer.write(mbox)
     return 0

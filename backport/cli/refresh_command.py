@@ -118,9 +118,10 @@ def _write(
 ) -> Refreshed:
     from backport.workflows import refresh
     from backport.workflows.memory import remember
+    from backport.workflows.writing import write_files
 
     before = [path for path in found.files if (library.root / path).exists()]
-    paths = refresh.write(library.root, found.files)
+    paths = write_files(library.root, found.files)
     paths += remember(library, library.manifests[told.target], found.base)
     names = [str(path.relative_to(library.root)) for path in paths]
     there = [(library.root / name).exists() for name in names]

@@ -11,8 +11,11 @@ import click
 from backport.cli.options import library_option, repo_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from backport.core.stacks import Stack
     from backport.library import Library
+    from backport.workflows.outputs import Out
     from backport.workflows.scan import Scan
 
 ABORT = 128  # what ends `git bisect run`, unlike any smaller number
@@ -59,8 +62,11 @@ def command(
     """
     if bisect_run:
         return _safely(lambda: _bisect(names, every, span, no_cache, repo, root))
+    from backport.workflows.outputs import parse_scan_out
+
+    wanted = [parse_scan_out(word) for word in outs]
     found = _scan(names, every, span, jobs, no_cache, repo, root)
-    return _show(found, outs, verbose, as_json)
+    return _show(found, wanted, verbose, as_json)
 
 
 def _stacks(library: Library, names: tuple[str, ...], every: bool) -> list[Stack]:
@@ -136,7 +142,7 @@ def _scan(
         return scan(stacks, reader, start, end, cache=cache, jobs=jobs, told=told)
 
 
-def _show(found: Scan, outs: tuple[str, ...], verbose: bool, as_json: bool) -> int:
+def _show(found: Scan, outs: Sequence[Out], verbose: bool, as_json: bool) -> int:
     from backport.core.scanning import Sight
     from backport.report import timeline
     from backport.workflows.outputs import write_scan

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from backport.cli.options import library_option, repo_option
+
+if TYPE_CHECKING:
+    from backport.core.manifests import Manifest
+    from backport.library import Library
 
 
 @click.command("show")
@@ -19,22 +25,25 @@ def command(
     """Show a stack: what it is, its patches, and where each hunk landed on every target."""
     from backport.cli.screen import progress
     from backport.core.display import visible
-    from backport.library import find_root, load
+    from backport.library import find_root, load_each
     from backport.report.stacks import stack_json, stack_text
     from backport.workflows.apply import Options, try_target
     from backport.workflows.repositories import choose
 
-    library = load(find_root(root))
+    library, manifests = load_each(find_root(root), lambda found: _shown(found, stack, targets))
     shown = library.stack(stack)
-    named = [library.manifest(target) for target in targets]
-    manifests = named or [m for m in library.manifests.values() if stack in m.stacks]
     reports = []
     if manifests:
         with progress() as update:
-            repository = choose(repo, manifests, update)
+            repository = choose(repo, library.sound(manifests), update)
         options = Options(write=False, audit=False, parity=False)
         with repository:
             reports = [try_target(library, m, repository, options) for m in manifests]
     text = stack_json(shown, reports) if as_json else visible(stack_text(shown, reports))
     click.echo(text, nl=False)
-    return 0
+    return 0 if library.sound(manifests) == manifests else 2
+
+
+def _shown(library: Library, stack: str, targets: tuple[str, ...]) -> list[Manifest]:
+    named = [library.manifest(target) for target in targets]
+    return named or [m for m in library.manifests.values() if stack in m.stacks]

@@ -25,16 +25,16 @@ def command(since: str | None, repo: str | None, root: str | None, as_json: bool
     """
     from backport.cli.screen import progress
     from backport.core.display import visible
-    from backport.library import find_root, load
+    from backport.library import find_root, load_all
     from backport.report.changes import changes
     from backport.report.status import status_json, status_text
     from backport.workflows import status
     from backport.workflows.history import last_result, record
     from backport.workflows.repositories import choose_reader
 
-    library = load(find_root(root))
+    library, manifests = load_all(find_root(root))
     with progress() as update:
-        reader = choose_reader(repo, list(library.manifests.values()), update)
+        reader = choose_reader(repo, library.sound(manifests), update)
     with reader:
         last = last_result(reader.common_dir)
         before = status.result_of(since, library, reader) if since else last
@@ -43,4 +43,4 @@ def command(since: str | None, repo: str | None, root: str | None, as_json: bool
     found = changes(before, report) if before else []
     render = status_json if as_json else status_text
     click.echo(visible(render(list(library.stacks), report, found, since, last is None)), nl=False)
-    return report.exit_code
+    return 2 if library.broken else report.exit_code

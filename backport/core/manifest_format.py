@@ -39,11 +39,11 @@ def read_manifest(
     values, source = parse_toml(file, text)
     table = Table(values, source)
     if not values and source.problems:
-        return Manifest(name, "", "", ()), source.problems
+        return Manifest(name, "", "", (), source=file), source.problems
     try:
         return _manifest(name, file, table, stacks, replacements), source.problems
     except EnoughProblems:
-        return Manifest(name, "", "", ()), source.problems
+        return Manifest(name, "", "", (), source=file), source.problems
 
 
 def _manifest(

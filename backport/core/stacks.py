@@ -69,6 +69,23 @@ class Stack(NamedTuple):
         return list(seen)
 
 
+def below(stack: Stack, stacks: Mapping[str, Stack]) -> tuple[Stack, ...]:
+    """The stacks that it comes after, and those that these come after, the lowest first."""
+    found: dict[str, None] = {}
+    _collect(stack, stacks, found, {stack.name})
+    return tuple(stacks[name] for name in found)
+
+
+def _collect(
+    stack: Stack, stacks: Mapping[str, Stack], found: dict[str, None], seen: set[str]
+) -> None:
+    for name in stack.after:
+        if name in stacks and name not in seen:  # lint tells of what is unknown or in a circle
+            seen.add(name)
+            _collect(stacks[name], stacks, found, seen)
+            found[name] = None
+
+
 def stack_digest(texts: list[tuple[str, bytes]]) -> str:
     """Twelve hex digits over the named patch texts in order: the identity of what is applied."""
     summed = hashlib.sha256()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
@@ -26,6 +26,9 @@ from backport.workflows.options import Options as Options  # noqa: PLC0414 - als
 from backport.workflows.preimages import preimages
 from backport.workflows.proving import prove
 from backport.workflows.verify import verify
+
+if TYPE_CHECKING:
+    from backport.core.preimages import Sources
 
 MADE_BY = "\nStack: "  # the trailer that marks a commit as ours
 
@@ -84,16 +87,16 @@ def _judge(
         tuple(checks),
         repository=repository.shown,
         texts=_texts(library, work) if options.texts else {},
-        offers=_offers(library, work) if conflict else {},
+        offers=_offers(library, work, preimages(repository, library.stacks)) if conflict else {},
     )
     return work, report
 
 
-def _offers(library: Library, work: _Work) -> dict[str, tuple[Offer, ...]]:
+def _offers(library: Library, work: _Work, sources: Sources) -> dict[str, tuple[Offer, ...]]:
     from backport.workflows.memory import offered
 
     results = {step.result.stack: step.result for step in work.evaluation.steps}
-    return offered(library, work.manifest, results, work.base)
+    return offered(library, work.manifest, results, work.base, sources)
 
 
 def _texts(library: Library, work: _Work) -> dict[str, HunkText]:
@@ -107,6 +110,8 @@ def try_target(
 ) -> TargetReport:
     """Like `run_target`, with trouble around this one target as its verdict."""
     try:
+        if manifest.name in library.broken:
+            raise BadInput(library.broken[manifest.name])
         return run_target(library, manifest, checkout, options)
     except BackportError as error:
         return TargetReport(
@@ -118,7 +123,7 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
+    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout, library.stacks))
     if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
         from backport.core.unplaced import with_evidence
         from backport.workflows.explaining import explained

@@ -18,7 +18,7 @@ def audit_target(library: Library, manifest: Manifest, checkout: Checkout) -> Ta
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    done = evaluate(manifest, library.stacks, base, preimages(checkout))
+    done = evaluate(manifest, library.stacks, base, preimages(checkout, library.stacks))
     history = taken_back(checkout, commit)
     checks = verify(library, manifest, base, done, checkout, audit=True, history=history)
     return TargetReport(

@@ -7,24 +7,25 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from backport.cache import ResultCache, digest, tool_identity
+from backport.cache import ResultCache, digest
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.manifests import Manifest
 from backport.core.objects import blob_id
 from backport.core.outcomes import StackOutcome, Status
-from backport.core.paths import parents
 from backport.core.reports import Report, StackHead, TargetReport
 from backport.core.stacks import Stack
 from backport.core.tables import nearest
 from backport.errors import BackportError, BadInput
-from backport.library import MAX_PATCH, MAX_TOML, Library, read_file
+from backport.library import Library
 from backport.report.machine import target_values
 from backport.report.reading import target_of
+from backport.tools import UNFINISHED
+from backport.workflows.inputs import Around, at_hand, inputs
 from backport.workflows.options import Options
+from backport.workflows.proving import settled
 from backport.workflows.workers import Died, Workers, usable_cores
 
 Told = Callable[[int, int], None]  # how many targets are done, of how many
@@ -90,11 +91,8 @@ def check_targets(
 
     What each result is kept under is added to `keys` ("" where it cannot be kept).
     """
-    identity = tool_identity() if cache else ""
-    homes = _homes(library, reader) if cache else {}
-    plans = [
-        _plan(library, manifest, reader, options, cache, identity, homes) for manifest in manifests
-    ]
+    around = at_hand(library, reader, options) if cache else None
+    plans = [_plan(library, manifest, reader, options, cache, around) for manifest in manifests]
     done = {plan.manifest.name: plan.known for plan in plans if plan.known}
     cold = [plan for plan in plans if not plan.known]
     count = jobs or usable_cores()
@@ -169,8 +167,11 @@ def _try(library: Library, plan: _Plan, reader: Checkout, options: Options) -> d
 
 
 def _failed(manifest: Manifest, reader: Checkout, problem: str) -> dict[str, Any]:
-    report = TargetReport(manifest.name, manifest.branch, error=problem, repository=reader.shown)
-    return target_values(report)
+    return target_values(_trouble(manifest, reader, problem))
+
+
+def _trouble(manifest: Manifest, reader: Checkout, problem: str) -> TargetReport:
+    return TargetReport(manifest.name, manifest.branch, error=problem, repository=reader.shown)
 
 
 def _values(plan: _Plan, reader: Checkout, answer: bytes | Died) -> dict[str, Any]:
@@ -181,9 +182,10 @@ def _values(plan: _Plan, reader: Checkout, answer: bytes | Died) -> dict[str, An
 
 
 def _keepable(report: TargetReport) -> bool:
-    """False for trouble around the tool, and for what a GPU had a part in."""
-    ran = any(c.name == "parity" and c.status is not Status.NOT_RUN for c in report.checks)
-    return not report.error and not ran
+    """False for trouble around the tool, and for what a GPU or a tool that broke had a part in."""
+    told = any(UNFINISHED in c.note for c in report.checks if c.status is Status.NOT_RUN)
+    parity = [check for check in report.checks if check.name == "parity"]
+    return not report.error and not told and all(map(settled, parity))
 
 
 # ---------------------------------------------------------------- what is known already
@@ -195,84 +197,21 @@ def _plan(
     reader: Checkout,
     options: Options,
     cache: ResultCache | None,
-    identity: str,
-    homes: Mapping[str, str],
+    around: Around | None,
 ) -> _Plan:
-    if cache is None:
+    if manifest.name in library.broken:
+        return _Plan(manifest, known=_trouble(manifest, reader, library.broken[manifest.name]))
+    if cache is None or around is None:
         return _Plan(manifest)
     try:
         commit = reader.base(manifest.base)
         base = reader.tree(commit)
-        key = digest([identity, *_inputs(library, manifest, commit, base, options, homes)])
+        key = digest(inputs(library, manifest, commit, base, options, around))
     except BackportError:
         return _Plan(manifest)  # the target's own report will say what is wrong
     kept = cache.read(key)
     known = _revived(kept, commit, base, reader) if kept else None
     return _Plan(manifest, key, commit, known)
-
-
-def _inputs(
-    library: Library,
-    manifest: Manifest,
-    commit: str,
-    base: CommitTree,
-    options: Options,
-    homes: Mapping[str, str],
-) -> list[str | bytes]:
-    """All that a target's report depends on, besides the tool itself."""
-    out: list[str | bytes] = [f"audit {options.audit} parity {options.parity}"]
-    source = library.root / manifest.source
-    out += [manifest.name, *_contents(source)]
-    lock = source.with_suffix(".lock")
-    if lock.exists():
-        out += [commit, *_contents(lock)]  # a lock compares trees on its own commit only
-    for name in manifest.stacks:
-        stack = library.stacks[name]
-        out += [stack.digest, repr(stack._replace(patches=()))]  # what it requires counts as well
-        out.append(f"home {homes.get(stack.home, '-')}")  # what the patches were made on
-        out += _decisions(library.root / "patches" / name / "resolutions")
-    if options.audit:
-        out.append(base.id)  # the audit looks beyond the touched files
-    out += [f"{path}\0{_at(base, path)}" for path in _paths(library, manifest)]
-    return out
-
-
-def _homes(library: Library, reader: Checkout) -> dict[str, str]:
-    """The commits of the releases that the stacks were made on, "-" where one is not at hand."""
-    homes = {stack.home for stack in library.stacks.values() if stack.home}
-    return {home: reader.commit_id(home) or "-" for home in homes}
-
-
-def _contents(file: Path) -> list[str | bytes]:
-    """The file's content, and for a manifest that of the replacements beside it."""
-    beside = file.with_suffix("")
-    patches = sorted(beside.glob("*.patch")) if file.suffix == ".toml" and beside.is_dir() else ()
-    return [part for path in (file, *patches) for part in (path.name, read_file(path, MAX_PATCH))]
-
-
-def _decisions(folder: Path) -> list[str | bytes]:
-    """What is offered for a hunk without a place."""
-    files = sorted(folder.glob("*.toml")) if folder.is_dir() else ()
-    return [part for path in files for part in (path.name, read_file(path, MAX_TOML))]
-
-
-def _paths(library: Library, manifest: Manifest) -> list[str]:
-    """Every path whose content can change the outcome."""
-    found = {"pyproject.toml"}
-    for name in manifest.stacks:
-        found.update(library.stacks[name].paths())
-    for entry in (*manifest.adaptations, *manifest.skips):
-        found.update(statement.path for statement in entry.when)
-    return sorted(found)
-
-
-def _at(base: CommitTree, path: str) -> str:
-    """The mode and blob id at a path; of a missing one, those of what is in its way."""
-    found = base.locate(path)
-    if found:
-        return " ".join(found)
-    above = [(folder, base.locate(folder)) for folder in parents(path)]
-    return " ".join(f"{folder} {at[0] if at else '-'}" for folder, at in above)
 
 
 def _revived(

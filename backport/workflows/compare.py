@@ -28,7 +28,7 @@ def verify_branch(
     if made is None:
         raise BadInput(f"branch {branch} does not start from {manifest.base}")
     base = checkout.tree(commit)
-    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
+    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout, library.stacks))
     commits = [found for found, _ in reversed(made)]
     found = [base.id, *(checkout.tree(commit).id for commit in commits)]
     expected, stacks = [base.id], []

@@ -23,7 +23,9 @@ class _Side:
         self.base = checkout.tree(checkout.base(manifest.base))
         below: Changes = {}
         self.steps: dict[str, tuple[Step, Changes]] = {}
-        for step in evaluate(manifest, library.stacks, self.base, preimages(checkout)).steps:
+        for step in evaluate(
+            manifest, library.stacks, self.base, preimages(checkout, library.stacks)
+        ).steps:
             self.steps[step.result.stack] = (step, below)
             below = step.changes
 

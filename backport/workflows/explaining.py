@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from backport import plumbing
 from backport.checkout import Checkout
 from backport.core.display import counted
-from backport.core.evaluating import Evaluation
+from backport.core.evaluating import Evaluation, Step
 from backport.core.lookalikes import (
     Definition,
     absent_scope,
@@ -23,7 +23,7 @@ from backport.core.patches import FilePatch, Hunk, HunkId
 from backport.core.paths import decode
 from backport.core.stacks import Stack
 from backport.core.texts import Target
-from backport.core.trees import Tree
+from backport.core.trees import Entry, Overlay, Tree
 from backport.errors import EnvironmentProblem
 from backport.sources import plain_version
 from backport.workflows.prerequisites import Behind, history_behind
@@ -38,19 +38,29 @@ def explained(
     checkout: Checkout, commit: str, stacks: Mapping[str, Stack], evaluation: Evaluation
 ) -> Evaluation:
     """The evaluation with every conflict explained; `commit` is what the target starts from."""
-    steps = [
-        step._replace(result=explain(checkout, commit, stacks[step.result.stack], step.result))
-        for step in evaluation.steps
-    ]
+    steps: list[Step] = []
+    for step in evaluation.steps:
+        under = steps[-1].changes if steps else {}
+        stack = stacks[step.result.stack]
+        steps.append(step._replace(result=explain(checkout, commit, stack, step.result, under)))
     return evaluation._replace(steps=tuple(steps))
 
 
-def explain(checkout: Checkout, commit: str, stack: Stack, result: StackResult) -> StackResult:
-    """One stack's result with every conflict explained, as far as there is something to say."""
+def explain(
+    checkout: Checkout,
+    commit: str,
+    stack: Stack,
+    result: StackResult,
+    under: Mapping[str, Entry | None],
+) -> StackResult:
+    """One stack's result with every conflict explained, as far as there is something to say.
+
+    `under` is what the stacks below it change.
+    """
     if not any(hunk.outcome.failed for hunk in result.hunks):
         return result
     written = {key: (file, file.hunks[at]) for key, _, file, at in stack.hunks() if at >= 0}
-    tree = checkout.tree(commit)
+    tree = Overlay(checkout.tree(commit), dict(under))
     gone = _gone(result.hunks, written, tree)
     definitions = _definitions(checkout, commit, sorted({*gone.values()}))
     result = _without_home(checkout, stack, result)

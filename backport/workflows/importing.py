@@ -203,7 +203,9 @@ def _above_stacks(
             continue
         listed = takewhile(lambda name: name != wanted.name, manifest.stacks)
         below = manifest._replace(stacks=tuple(listed))
-        evaluation = evaluate(below, library.stacks, checkout.tree(commit), preimages(checkout))
+        evaluation = evaluate(
+            below, library.stacks, checkout.tree(commit), preimages(checkout, library.stacks)
+        )
         results = [result for result in evaluation.results if touched & result.changes.keys()]
         paths = {path for result in results for path in result.changes}
         under = {path: entry for path, entry in evaluation.changes.items() if path in paths}

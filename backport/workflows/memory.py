@@ -10,6 +10,7 @@ from backport.core.manifest_writing import entry_lines, patch_file
 from backport.core.manifests import Adaptation, Manifest
 from backport.core.outcomes import HunkResult, StackOutcome, StackResult
 from backport.core.paths import decode
+from backport.core.preimages import Sources
 from backport.core.reports import Offer
 from backport.core.resolutions import (
     FOLDER,
@@ -28,6 +29,7 @@ from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 from backport.errors import BadInput
 from backport.library import MAX_TOML, Library, read_file
+from backport.workflows.writing import write_files
 
 
 def known(root: Path, stack: str) -> list[Resolution]:
@@ -56,37 +58,42 @@ def read_all(root: Path, stack: str) -> tuple[list[Resolution], list[str]]:
 
 def remember(library: Library, manifest: Manifest, base: Tree) -> list[Path]:
     """Keep what the manifest decides about its stacks' hunks; the files that changed."""
-    written: list[Path] = []
+    files: dict[str, bytes | None] = {}
     for name in manifest.stacks:
         old = known(library.root, name)
         new = remembered(manifest, library.stacks[name], base)
-        written += _write(library.root / "patches" / name, old, joined(old, new, manifest.name))
-    return written
+        folder = library.root / "patches" / name
+        made = _changed(folder, old, joined(old, new, manifest.name))
+        files |= {f"patches/{name}/{file}": data for file, data in made.items()}
+    return write_files(library.root, files)
 
 
-def _write(folder: Path, old: list[Resolution], items: list[Resolution]) -> list[Path]:
+def _changed(
+    folder: Path, old: list[Resolution], items: list[Resolution]
+) -> dict[str, bytes | None]:
+    """The stack's files of resolutions that would have another content; None: none at all."""
     by_file: dict[str, list[Resolution]] = {file_name(item.hunk): [] for item in old}
     for item in items:
         by_file.setdefault(file_name(item.hunk), []).append(item)
-    written = []
-    for name, mine in by_file.items():
-        path = folder / name
-        text = render_resolutions(mine) if mine else None
-        if text is None:
-            path.unlink(missing_ok=True)
-            written.append(path)
-        elif not path.exists() or path.read_text("utf-8") != text:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, "utf-8")
-            written.append(path)
-    return written
+    files = {
+        name: render_resolutions(mine).encode() if mine else None for name, mine in by_file.items()
+    }
+    return {name: data for name, data in files.items() if data != _content(folder / name)}
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
 
 
 # ---------------------------------------------------------------- offer
 
 
 def offered(
-    library: Library, manifest: Manifest, results: Mapping[str, StackResult], base: Tree
+    library: Library,
+    manifest: Manifest,
+    results: Mapping[str, StackResult],
+    base: Tree,
+    sources: Sources,
 ) -> dict[str, tuple[Offer, ...]]:
     """For each hunk without a place, what was decided about it elsewhere and would fit here.
 
@@ -97,7 +104,7 @@ def offered(
     for name, result in results.items():
         if result.outcome is StackOutcome.CONFLICT:
             decided = known(library.root, name)
-            trial = _Trial(library.stacks[name], manifest, overlay, base)
+            trial = _Trial(library.stacks[name], manifest, overlay, base, sources)
             found.update(_of_stack(trial, decided, result.hunks))
         overlay.changes.update(result.changes)
     return {key: some for key, some in found.items() if some}
@@ -106,17 +113,20 @@ def offered(
 class _Trial:
     """A stack on a target as it stands, to see what an entry would do there."""
 
-    def __init__(self, stack: Stack, manifest: Manifest, tree: Overlay, base: Tree) -> None:
+    def __init__(
+        self, stack: Stack, manifest: Manifest, tree: Overlay, base: Tree, sources: Sources
+    ) -> None:
         self.stack = stack
         self.entries = manifest.adaptations_of(stack.name)
         self.target = manifest.name
         self.tree = Overlay(tree.base, dict(tree.changes))
         self.base = base
+        self.sources = sources
 
     def fits(self, hunk: HunkResult, entry: Adaptation) -> bool:
         """True where the hunk comes out well with this entry."""
         entries = {**self.entries, str(hunk.id): entry}
-        for told in apply_stack(self.stack, entries, self.tree).hunks:
+        for told in apply_stack(self.stack, entries, self.tree, self.sources).hunks:
             if told.id == hunk.id:
                 return not told.outcome.failed
         return False

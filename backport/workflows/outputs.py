@@ -37,7 +37,22 @@ def parse_out(word: str) -> Out:
         raise BadInput(f"--out {word}: {name!r} is no format; {nearest(name, FORMATS)}")
     if "=" in word and not path:
         raise BadInput(f"--out {word}: the path after = is empty")
-    return Out(name, path or STDOUT)
+    return Out(name, str(writable(path)) if path and path != STDOUT else STDOUT)
+
+
+def writable(word: str) -> Path:
+    """The file that a person wants written; raises BadInput where it is a folder or in none.
+
+    The folder that it is in may be missing, the one above that may not: a path that was
+    mistyped must not become a tree of folders.
+    """
+    path = Path(word)
+    if word.endswith("/") or path.is_dir():
+        raise BadInput(f"{word}: is a folder; give the name of a file in it")
+    above = path.parent.parent
+    if not path.parent.is_dir() and not above.is_dir():
+        raise BadInput(f"{word}: there is no folder {above}; make it with `mkdir -p {above}`")
+    return path
 
 
 def write_outs(
@@ -113,13 +128,18 @@ def write_file(path: Path, data: bytes) -> None:
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def write_scan(words: Sequence[str], found: Scan) -> None:
-    """Write a scan as `FORMAT=PATH` asks; raises BadInput for another format."""
-    for word in words:
-        name, _, path = word.partition("=")
-        if name not in SCAN_FORMATS or not path:
-            raise BadInput(f"--out {word}: write one of {', '.join(SCAN_FORMATS)}, = and a path")
-        write_file(Path(path), _scan_text(name, found).encode())
+def parse_scan_out(word: str) -> Out:
+    """What `FORMAT=PATH` asks for of a scan; raises BadInput for another format."""
+    name, _, path = word.partition("=")
+    if name not in SCAN_FORMATS or not path:
+        raise BadInput(f"--out {word}: write one of {', '.join(SCAN_FORMATS)}, = and a path")
+    return Out(name, str(writable(path)))
+
+
+def write_scan(outs: Sequence[Out], found: Scan) -> None:
+    """Write a scan in every form that was asked for."""
+    for out in outs:
+        write_file(Path(out.path), _scan_text(out.format, found).encode())
 
 
 def _scan_text(name: str, found: Scan) -> str:

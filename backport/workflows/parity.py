@@ -33,7 +33,7 @@ def parity_target(
     from backport.parity import run_parity
 
     base = checkout.tree(checkout.base(manifest.base))
-    done = evaluate(manifest, library.stacks, base, preimages(checkout))
+    done = evaluate(manifest, library.stacks, base, preimages(checkout, library.stacks))
     stacks = [library.stacks[name] for name in _asked(done.results, stack)]
     return run_parity(base, done.changes, stacks, device=device, boot=boot)
 

@@ -14,6 +14,7 @@ from backport.core.manifests import Manifest, Skip
 from backport.core.outcomes import Status
 from backport.core.porting import Ported, port, replacements
 from backport.core.reports import Offer, TargetReport
+from backport.core.trees import Entry
 from backport.errors import BadInput
 from backport.library import Library
 from backport.report.plain import paste_block
@@ -23,6 +24,7 @@ from backport.workflows.explaining import explain
 from backport.workflows.memory import offered
 from backport.workflows.options import Options
 from backport.workflows.preimages import preimages
+from backport.workflows.writing import write_files
 
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_OF_A_DRAFT = ("lock", "parity")  # the one comes with `apply --lock`, the other with `apply`
@@ -77,10 +79,11 @@ def prepare(
     base = checkout.tree(commit)
     was = checkout.tree(checkout.base(old.base))  # without it no line could be evidence
     base.prefetch({path for name in new.stacks for path in library.stacks[name].paths()})
-    ported = port(old, new, library.stacks, base, was, preimages(checkout))
+    sources = preimages(checkout, library.stacks)
+    ported = port(old, new, library.stacks, base, was, sources)
     ported = _explained(library, ported, checkout, commit)
     results = {result.stack: result for result in ported.results}
-    offers = offered(library, ported.manifest, results, base)
+    offers = offered(library, ported.manifest, results, base, sources)
     found = Porting(old, ported, "", _patches(library, old, ported.manifest), offers)
     kept = {entry.stack for entry in found.ported.manifest.skips}
     judged = _judged(library, old, found, checkout, options) if set(new.stacks) - kept else found
@@ -90,14 +93,17 @@ def prepare(
 
 def _explained(library: Library, ported: Ported, checkout: Checkout, commit: str) -> Ported:
     """The same, with each conflict explained as far as the repository can tell."""
-    results = tuple(
-        explain(checkout, commit, library.stacks[result.stack], result) for result in ported.results
-    )
+    results = []
+    under: dict[str, Entry | None] = {}
+    for result in ported.results:
+        stack = library.stacks[result.stack]
+        results.append(explain(checkout, commit, stack, result, under))
+        under |= result.changes
     told = {hunk.id: hunk for result in results for hunk in result.hunks}
     undecided = tuple(
         item._replace(hunk=told.get(item.hunk.id, item.hunk)) for item in ported.undecided
     )
-    return ported._replace(results=results, undecided=undecided)
+    return ported._replace(results=tuple(results), undecided=undecided)
 
 
 def _patches(library: Library, old: Manifest, new: Manifest) -> dict[str, bytes]:
@@ -172,17 +178,11 @@ def write(root: Path, found: Porting, force: bool) -> list[Path]:
             f"{found.ported.manifest.source} exists; look at the report with --dry-run, "
             "or give --force to replace it"
         )
-    folder = path.with_suffix("")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written = []
-    for stale in folder.glob("*.patch"):
-        if stale.name not in found.patches:
-            stale.unlink()
-    for name, data in found.patches.items():
-        folder.mkdir(exist_ok=True)
-        (folder / name).write_bytes(data)
-        written.append(folder / name)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(found.text, "utf-8")
-    part.replace(path)
-    return [path, *written]
+    source = found.ported.manifest.source
+    beside = source.removesuffix(".toml")
+    files: dict[str, bytes | None] = {f"{beside}/{name}": d for name, d in found.patches.items()}
+    files[source] = found.text.encode()  # what it names is there by then
+    stale = [old.name for old in sorted(path.with_suffix("").glob("*.patch"))]
+    files |= {f"{beside}/{name}": None for name in stale if name not in found.patches}
+    write_files(root, files)
+    return [path, *(path.with_suffix("") / name for name in found.patches)]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from backport.checkout import Checkout
-from backport.core.stacks import Stack
+from backport.core.stacks import Stack, below
 from backport.core.trees import Tree
 
 if TYPE_CHECKING:
     from backport.core.preimages import Preimages, Sources
 
 
-def preimages(checkout: Checkout) -> Sources:
-    """Each stack's pre-images: objects of the repository, or its home release if that is there.
+def preimages(checkout: Checkout, stacks: Mapping[str, Stack]) -> Sources:
+    """Each stack's pre-images: objects of the repository, or its home release if that is there,
+    with those of `stacks` on it that it comes after.
 
     Nothing is read while every file is the very text that its patch was made on.
     """
@@ -24,7 +26,7 @@ def preimages(checkout: Checkout) -> Sources:
     def of(stack: Stack) -> Preimages:
         from backport.core.preimages import Preimages
 
-        return Preimages(stack, blob, lambda: home_of(checkout, stack))
+        return Preimages(stack, blob, lambda: home_of(checkout, stack), below(stack, stacks))
 
     return of
 

@@ -15,6 +15,12 @@ from backport.core.evaluating import Evaluation
 from backport.core.manifests import Manifest
 from backport.core.outcomes import CheckResult, Finding, Severity, StackOutcome, Status
 from backport.library import Library
+from backport.tools import has_torch
+
+LEFT_OUT = "left out with --no-parity"
+NO_PLACE = "a stack does not apply"
+NO_CASE = "no applied stack names a parity case"
+NO_TORCH = "torch is not installed; install `backport[parity]`, or the torch build you use"
 
 
 def prove(
@@ -42,17 +48,22 @@ def prove(
 
 def _why_not(library: Library, evaluation: Evaluation, wanted: bool) -> str:
     if not wanted:
-        return "left out with --no-parity"
+        return LEFT_OUT
     if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
-        return "a stack does not apply"
+        return NO_PLACE
     applied = [r.stack for r in evaluation.results if r.outcome is StackOutcome.APPLIED]
     if not any(library.stacks[name].parity for name in applied):
-        return "no applied stack names a parity case"
-    from importlib.util import find_spec
+        return NO_CASE
+    return "" if has_torch() else NO_TORCH
 
-    if find_spec("torch") is None:
-        return "torch is not installed; install `backport[parity]`, or the torch build you use"
-    return ""
+
+def settled(check: CheckResult) -> bool:
+    """True where parity was not run for a reason that holds until what is asked changes.
+
+    A GPU that is not there now may be there in the next run.
+    """
+    reasons = (LEFT_OUT, NO_PLACE, NO_CASE, NO_TORCH)
+    return check.status is Status.NOT_RUN and check.note in reasons
 
 
 def _crash(manifest: Manifest, problem: str) -> Finding:

@@ -82,7 +82,7 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
         raise BadInput(f"branch {branch} does not start from {manifest.base}")
     groups = _groups(branch, list(reversed(made)))
     tree = checkout.tree(base)
-    sources = preimages(checkout)
+    sources = preimages(checkout, library.stacks)
     evaluation = evaluate(manifest, library.stacks, tree, sources)
     expected = [step.result.stack for step in evaluation.steps if step.result.changes]
     if [name for name, _ in groups] != expected:
@@ -92,7 +92,7 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
     for name, commits in groups:
         wanted = checkout.tree(commits[-1])
         stack = library.stacks[name]
-        changed = _difference(checkout, under, wanted, stack, manifest)
+        changed = _difference(checkout, under, wanted, stack, manifest, sources)
         if changed:
             _be_current(checkout, branch, stack, manifest, commits[0])
             amendments.append(Amendment(stack, under, wanted, changed, tuple(commits[1:])))
@@ -176,10 +176,15 @@ def _groups(branch: str, made: Sequence[tuple[str, str]]) -> list[tuple[str, lis
 
 
 def _difference(
-    checkout: Checkout, under: CommitTree, wanted: CommitTree, stack: Stack, manifest: Manifest
+    checkout: Checkout,
+    under: CommitTree,
+    wanted: CommitTree,
+    stack: Stack,
+    manifest: Manifest,
+    sources: Sources,
 ) -> tuple[FilePatch, ...]:
     """What a person changed: from the stack applied on what lies under it to what is wanted."""
-    result = apply_stack(stack, manifest.adaptations_of(stack.name), under, preimages(checkout))
+    result = apply_stack(stack, manifest.adaptations_of(stack.name), under, sources)
     tree, objects = under.with_changes(result.changes)
     return () if tree == wanted.id else parse_diff(diff_between(checkout, objects, tree, wanted.id))
 
@@ -206,10 +211,12 @@ def states(
     Raises CannotSay where a patch has no place.
     """
     entries = manifest.adaptations_of(stack.name) if manifest else {}
+    known = sources(stack) if sources else None  # a later patch's needs the ones before it
     found = [dict(under)]
     for patch in stack.patches:
         overlay = Overlay(tree, dict(found[-1]))
-        result = apply_stack(stack._replace(patches=(patch,)), entries, overlay, sources)
+        alone = stack._replace(patches=(patch,))
+        result = apply_stack(alone, entries, overlay, (lambda _: known) if known else None)
         if result.outcome == "conflict":
             where = manifest.name if manifest else stack.home
             raise CannotSay(f"{stack.name}/{patch.name} has no place on {where} as it is now")
@@ -308,21 +315,3 @@ def next_command(
     held = " --checkout" * here
     force = " --force" * (found.foreign and found.branch == manifest.branch)
     return f"backport apply --target {manifest.name} --lock{held}{force}{where}"
-
-
-def write(root: Path, files: Mapping[str, bytes | None]) -> list[Path]:
-    """Write the files beside their places first, then put all of them there; None deletes one."""
-    parts = []
-    for name, data in files.items():
-        path = root / name
-        if data is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(f"{path.name}.part")
-            part.write_bytes(data)
-            parts.append((part, path))
-    for part, path in parts:
-        part.replace(path)
-    for name, data in files.items():
-        if data is None:
-            (root / name).unlink(missing_ok=True)
-    return [root / name for name in files]

@@ -15,7 +15,6 @@ from backport.core.rendering import render_patch
 from backport.core.trees import Overlay, Tree
 from backport.library import Library
 from backport.workflows.incoming import text_at
-from backport.workflows.preimages import preimages
 from backport.workflows.refresh import (
     Amendment,
     CannotSay,
@@ -35,11 +34,10 @@ def into_manifest(
     """
     path = library.root / manifest.source
     text = path.read_text("utf-8")
-    base = checkout.tree(checkout.base(manifest.base))
     entries: list[Adaptation] = []
     for amendment in found.amendments:
         for file in amendment.changed:
-            entries += _entries(manifest, checkout, amendment, file, base, reason)
+            entries += _entries(manifest, checkout, found, amendment, file, reason)
     old = {str(entry.hunk): entry for entry in manifest.adaptations}
     replaced = [old[str(entry.hunk)] for entry in entries if str(entry.hunk) in old]
     for gone in sorted(replaced, key=_line, reverse=True):  # the last first: lines above stay
@@ -72,9 +70,9 @@ def _unused(manifest: Manifest, entries: list[Adaptation]) -> dict[str, None]:
 def _entries(
     manifest: Manifest,
     checkout: Checkout,
+    found: Refresh,
     amendment: Amendment,
     file: FilePatch,
-    base: Tree,
     reason: str,
 ) -> list[Adaptation]:
     stack = amendment.stack
@@ -85,7 +83,7 @@ def _entries(
             "(the file is made, moved, deleted, or touched by no hunk); use --into patch"
         )
     under = amendment.under
-    before = states(stack, under, {}, manifest, preimages(checkout))[index]
+    before = states(stack, under, {}, manifest, found.sources)[index]
     after = {**before, file.path: amendment.wanted.entry(file.path)}
     text = text_at(Overlay(under, dict(before)), mine.old_path or file.path) or b""
     wanted = difference(checkout, under, before, after)
@@ -95,7 +93,7 @@ def _entries(
     out: list[Adaptation] = []
     for item in amended(mine, [known.get(str(key)) for key in ids], text, lines):
         hunks = item.hunks or (mine.hunks[item.at],)
-        when = (_evidence(file.path, hunks, base, checkout, stack.home),)
+        when = (_evidence(file.path, hunks, found.base, checkout, stack.home),)
         key = ids[item.at]
         if not item.hunks:
             out.append(Drop(reason, when, "", key))

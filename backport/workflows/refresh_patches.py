@@ -12,8 +12,9 @@ from backport.core.canonical import with_scopes
 from backport.core.manifests import Adaptation, Manifest
 from backport.core.outcomes import StackOutcome
 from backport.core.patches import Patch
+from backport.core.preimages import on_top_of
 from backport.core.rendering import render_patch
-from backport.core.stacks import Stack
+from backport.core.stacks import Stack, below
 from backport.core.trees import Entry, Overlay
 from backport.errors import BackportError
 from backport.library import Library
@@ -89,11 +90,7 @@ def _amended(library: Library, checkout: Checkout, amendment: Amendment) -> Stac
 
 def _under(library: Library, stack: Stack, home: CommitTree) -> Changes:
     """What the stacks that it needs change at its home."""
-    overlay = Overlay(home)
-    for name in stack.after:
-        result = apply_stack(library.stack(name), {}, overlay)
-        overlay.changes.update(result.changes)
-    return overlay.changes
+    return on_top_of(below(stack, library.stacks), home).changes
 
 
 def _at_home(home: CommitTree, state: Changes, amendment: Amendment) -> dict[str, Entry | None]:
@@ -158,7 +155,7 @@ def worse_elsewhere(
     from backport.core.evaluating import evaluate
 
     lines = []
-    sources = preimages(checkout)
+    sources = preimages(checkout, library.stacks)
     for other in library.manifests.values():
         mine = [name for name in stacks if name in other.stacks and not other.skip_of(name)]
         if other.name == manifest.name or not mine:

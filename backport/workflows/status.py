@@ -13,7 +13,7 @@ from backport.core.paths import encode, unsafe
 from backport.core.reports import Report, TargetReport
 from backport.core.trees import SYMLINK
 from backport.errors import BackportError, BadInput
-from backport.library import Library, load
+from backport.library import Library, load_all
 from backport.report.reading import NotAReport, parse_report
 from backport.workflows.checking import check_targets
 from backport.workflows.history import last_result
@@ -76,9 +76,9 @@ def _at_revision(ref: str, library: Library, reader: Checkout) -> Report:
         if commit is None:
             raise BadInput(f"{ref!r} is neither a report's file nor a revision of the library")
         _export(own, commit, library.root, Path(folder))
-        then = load(Path(folder))
+        then, manifests = load_all(Path(folder))
         cache = ResultCache.beside(reader.common_dir)
-        return check_targets(then, list(then.manifests.values()), reader, OPTIONS, cache=cache)
+        return check_targets(then, manifests, reader, OPTIONS, cache=cache)
 
 
 def _export(own: Checkout, commit: str, root: Path, folder: Path) -> None:

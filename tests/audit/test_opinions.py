@@ -8,9 +8,10 @@ import pytest
 
 from backport.audit.checks import opinions
 from backport.core.outcomes import Status
+from backport.tools import found
 from tests.audit.builders import results
 
-needs_ruff = pytest.mark.skipif(opinions._found("ruff") is None, reason="ruff is not installed")
+needs_ruff = pytest.mark.skipif(found("ruff") is None, reason="ruff is not installed")
 
 
 @needs_ruff
@@ -69,7 +70,7 @@ def test_ruff_is_compared_with_the_pristine_tree() -> None:
 
 
 def test_without_ruff_the_check_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opinions, "_found", lambda tool: None)
+    monkeypatch.setattr(opinions, "found", lambda tool: None)
     result = results({}, {"a.py": "x = 1\n"})["ruff"]
     assert (result.status, result.note) == (Status.NOT_RUN, "ruff is not installed")
 
@@ -77,7 +78,10 @@ def test_without_ruff_the_check_is_not_run(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("tool", "note"),
     [
-        ("#!/bin/sh\necho broken >&2\nexit 2\n", "ruff ended with 2: broken"),
+        (
+            "#!/bin/sh\necho broken >&2\nexit 2\n",
+            "ruff did not run to its end: it ended with 2: broken",
+        ),
         ("no program", "ruff did not run to its end: "),
     ],
     ids=["ends badly", "does not start"],
@@ -88,7 +92,7 @@ def test_a_ruff_that_fails_has_not_run(
     program = tmp_path / "ruff"
     program.write_text(tool)
     program.chmod(0o755)
-    monkeypatch.setattr(opinions, "_found", lambda name: str(program))
+    monkeypatch.setattr(opinions, "found", lambda name: str(program))
     result = results({}, {"a.py": "x = 1\n"})["ruff"]
     assert result.status is Status.NOT_RUN
     assert result.note.startswith(note)
@@ -98,7 +102,7 @@ def test_ty_runs_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
     result = results({}, {"a.py": "x = 1\n"})["ty"]
     assert (result.status, result.note) == (Status.NOT_RUN, "runs only when it is asked for")
     said = "a.py:1:5: error[invalid-assignment] `str` is not assignable to `int`\n"
-    monkeypatch.setattr(opinions, "_found", lambda tool: tool)
+    monkeypatch.setattr(opinions, "found", lambda tool: tool)
     monkeypatch.setattr(opinions, "_run", lambda tool, arguments, folder: said)
     result = results({}, {"a.py": "x: int = ''\n"}, checks=frozenset({"ty"}))["ty"]
     assert [f.message for f in result.findings] == [

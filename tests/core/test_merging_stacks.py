@@ -7,7 +7,7 @@ from backport.core.outcomes import Outcome, StackOutcome
 from backport.core.parsing import parse_diff
 from backport.core.placing import place
 from backport.core.preimages import Preimages, Sources
-from backport.core.stacks import Stack
+from backport.core.stacks import Stack, below
 from backport.core.texts import Target
 from backport.core.trees import Tree
 from tests.builders import diff, numbered, regular, stack, tree
@@ -55,6 +55,19 @@ def test_the_pre_image_of_a_later_patch_is_home_with_the_earlier_ones() -> None:
     made = stack(diff("a.py", BASE, THEIRS, index=True), diff("a.py", THEIRS, later, index=True))
     found = apply_stack(made, {}, tree({"a.py": OURS}), at_home(tree({"a.py": BASE})))
     assert found.changes == {"a.py": regular(BOTH.replace("return one + two", "return two"))}
+
+
+def test_the_pre_image_of_a_stack_on_top_of_others_is_home_with_all_of_those() -> None:
+    second = THEIRS.replace("return one + two", "return two")
+    third = second.replace("def f():", "def f(x):")
+    low = stack(diff("a.py", BASE, THEIRS, index=True))._replace(name="low", after=("top",))
+    middle = stack(diff("a.py", THEIRS, second, index=True))._replace(name="middle", after=("low",))
+    top = stack(diff("a.py", second, third, index=True))._replace(name="top", after=("middle",))
+    under = below(top, {one.name: one for one in (top, middle, low)})
+    assert [one.name for one in under] == ["low", "middle"]
+    found = Preimages(top, lambda _: None, lambda: tree({"a.py": BASE}), under)
+    patch = top.patches[0]
+    assert found.find(patch, patch.files[0]) == second.encode()
 
 
 def test_the_object_store_is_asked_first() -> None:

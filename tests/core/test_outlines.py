@@ -68,22 +68,41 @@ def test_a_line_in_doubt_is_left_to_the_parser(text: bytes, line: int) -> None:
     assert told(text)[line - 1] is None
 
 
-LINES = st.sampled_from(
+STATEMENTS = st.sampled_from(
     [
-        *("def f():", "class A:", "async def g():", "@d", "@d(", "pass", "x = 1", "x = (", ")"),
-        *("1,", "a + b", "if x:", "else:", "return 1", "# note", "", "x = [", "]", 'def "', "'"),
-        *('"""text"""', '"""', "'''", 'x = """', "# '''", '"\\"', "x = 'a\\", "\\", "+ 1", "@ b"),
+        *("pass", "x = 1", "# note", "if x: pass", "classy = 1", "define = 1", "x; y"),
+        *('"""text\n{}def no():\n{}"""', "x = (\n{}1,\n{})", "x = [\n{}# in\n{}]", "f(a,\n{}b)"),
+        *("x = 'a' \\\n{}'b'", "x = 1 + \\\n{}2", "s = '''x''' + '''\n{}class N:\n{}'''"),
+        *('f"""{{\n{}x}}"""', "x = '#' + \"'\"", 's = r"""\\\\"""', "# '''", "# odd"),
     ]
 )
+HEADS = st.sampled_from(
+    [
+        *("def f():", "async def g():", "class A:", "def h(\n{}a,\n{}):", "if x:", "for x in y:"),
+        *("@d\n{0}def k():", "@d(\n{}1,\n{})\n{0}def m():", "@d\n{0}# why\n{0}class B:"),
+    ]
+)
+MARGINS = st.sampled_from(["", "  ", "        "])
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), LINES), max_size=14))
-def test_where_lines_tell_anything_it_is_what_the_parser_tells(
-    lines: list[tuple[int, str]],
-) -> None:
-    text = "".join(f"{'  ' * depth}{line}\n" for depth, line in lines).encode()
-    if scopes(text) is not None:
-        assert all(a in (None, b) for a, b in zip(told(text), parsed(text), strict=True))
+@st.composite
+def blocks(draw: st.DrawFn, depth: int = 0, indent: str = "") -> str:
+    """Lines of Python that parse: statements, and blocks below their heads."""
+    out = ""
+    for _ in range(draw(st.integers(1, 3))):
+        nested = depth < 3 and draw(st.booleans())
+        line = draw(HEADS if nested else STATEMENTS)
+        margin = draw(MARGINS)
+        out += f"{indent}{line.replace('{0}', indent).format(*[margin] * 2)}\n"
+        if nested:
+            out += draw(blocks(depth + 1, indent + draw(st.sampled_from(["  ", "    "]))))
+    return f"{out}{indent}pass\n"
+
+
+@given(blocks())
+def test_where_lines_tell_anything_it_is_what_the_parser_tells(lines: str) -> None:
+    text = lines.encode()
+    assert all(a in (None, b) for a, b in zip(told(text), parsed(text), strict=True))
 
 
 def test_a_definition_is_known_by_its_qualified_name() -> None:

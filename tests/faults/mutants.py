@@ -5,26 +5,27 @@
     python -m tests.faults.mutants backport/core/placing.py
     python -m tests.faults.mutants backport/core/x.py:tests/core/test_x.py
 
-A mutant is made in a fork of this process, in the module that is loaded, and the tests
-of its file run there until one fails. What survives is printed as `file:line: change`;
-the exit status is 1 where nobody has said why it may, or where what was said is no longer true.
+A mutant is imported in place of its module, in a fork of this process, and the tests
+of its file, which must be green without it, run there until one fails: nothing else kills.
+What survives is printed as `file:line: change`; the exit status is 1 where nobody has
+said why it may, or where what was said is no longer true.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import copy
 import importlib
-import io
 import os
 import random
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from types import ModuleType
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType
 from typing import NamedTuple
 
 import pytest
@@ -162,7 +163,21 @@ def _change(node: ast.AST, nth: int) -> None:
 
 
 def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
-    """True where every test passes with the mutant in place."""
+    """True unless a test fails with the mutant in place, or hangs."""
+    return _ended(mutant, tests) not in (pytest.ExitCode.TESTS_FAILED, None)
+
+
+def be_green(file: str, tests: Sequence[str]) -> None:
+    """Raises SystemExit where the tests fail with the file as it is: they see no mutant then."""
+    same = Mutant(file, 0, "", ast.parse((PROJECT / file).read_text("utf-8")))
+    code = _ended(same, tests)
+    if code != pytest.ExitCode.OK:
+        how = f"pytest ended with {code}" if code is not None else f"it takes over {SECONDS} s"
+        raise SystemExit(f"{file}: {' '.join(tests)}: not green without a mutant: {how}")
+
+
+def _ended(mutant: Mutant, tests: Sequence[str]) -> int | None:
+    """How pytest ended in a fork with the mutant in place; None where it did not."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -179,32 +194,34 @@ def survives(mutant: Mutant, tests: Sequence[str]) -> bool:
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status) == 0
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.05)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    return False
+    return None
 
 
 def _put(mutant: Mutant) -> None:
-    """Run the mutant in its module, and hand what it defines to whoever imported it."""
-    module = _module(mutant.file)
-    old = {key: value for key, value in vars(module).items() if not key.startswith("__")}
-    exec(compile(mutant.tree, mutant.file, "exec"), vars(module))  # noqa: S102
-    for other in [*sys.modules.values()]:
-        for key, value in [*vars(other).items()] if isinstance(other, ModuleType) else ():
-            if key in old and old[key] is value:
-                setattr(other, key, vars(module)[key])
+    """Have the mutant imported in place of its module, by modules that are imported anew too.
 
+    A module that ran again among those that hold its old classes would fail by itself.
+    """
+    for name in [*sys.modules]:
+        if name.startswith(("backport.", "tests.core.", "tests.builders", "tests.conftest")):
+            del sys.modules[name]
+    path, read, given = PROJECT / mutant.file, SourceFileLoader.get_code, []
 
-def _module(file: str) -> ModuleType:
-    return importlib.import_module(file.removesuffix(".py").replace("/", "."))
+    def get_code(self: SourceFileLoader, name: str) -> CodeType | None:
+        if Path(self.path) != path:
+            return read(self, name)
+        given.append(name)
+        code: CodeType = compile(mutant.tree, mutant.file, "exec")
+        return code
 
-
-def _collect(tests: Sequence[str]) -> None:
-    """Import the tests once, so that no fork has to."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", "-p", "no:xdist", *tests])
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
+    importlib.import_module(mutant.file.removesuffix(".py").replace("/", "."))
+    if not given:
+        os._exit(pytest.ExitCode.INTERNAL_ERROR)
 
 
 def main() -> None:
@@ -214,9 +231,8 @@ def main() -> None:
     made = every
     if given.sample:
         made = random.Random(given.seed).sample(every, min(given.sample, len(every)))  # noqa: S311
-    for file in files:
-        _module(file)
-    _collect(sorted({test for tests in files.values() for test in tests}))
+    for file in dict.fromkeys(mutant.file for mutant in made):
+        be_green(file, files[file])
     left = [mutant for mutant in made if _told(mutant, survives(mutant, files[mutant.file]))]
     untrue = stale(every, made, left)
     for file, change in untrue:

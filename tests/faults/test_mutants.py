@@ -46,3 +46,11 @@ def test_a_survivor_that_nobody_explained_fails(tests: str, code: int, said: str
     words = [sys.executable, "-m", "tests.faults.mutants", f"{FILE}:tests/core/{tests}"]
     done = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1].startswith(said)) == (code, True)
+
+
+def test_tests_that_are_not_there_kill_nothing() -> None:
+    words = [sys.executable, "-m", "tests.faults.mutants", f"{FILE}:tests/core/test_nothing.py"]
+    done = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "test_nothing.py: not green without a mutant: pytest ended with 4" in done.stderr
+    assert mutants.survives(ONE, ["tests/core/test_nothing.py"])

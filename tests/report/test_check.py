@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from backport import tools
+from backport.audit.checks import opinions
+from backport.audit.subject import CouldNotRun
 from backport.cache import ResultCache
 from backport.checkout import Checkout
 from backport.cli import run
@@ -18,11 +21,12 @@ from backport.core.outcomes import Outcome
 from backport.core.reports import Report, TargetReport, Verdict
 from backport.errors import BadInput
 from backport.library import load
-from backport.workflows import apply, checking
+from backport.tools import UNFINISHED
+from backport.workflows import apply, inputs
 from backport.workflows.apply import Options, check_target
 from backport.workflows.checking import check_targets, select
 from backport.workflows.workers import Died, Workers
-from tests.report.world import World, manifest_text
+from tests.report.world import GATE, World, make_world, manifest_text
 
 
 def check(
@@ -225,7 +229,7 @@ def test_options_and_tool_have_results_of_their_own(
     counted.clear()
     check(world, cache, audit=True)
     assert len(counted) == 5
-    monkeypatch.setattr(checking, "tool_identity", lambda: "another")
+    monkeypatch.setattr(inputs, "tool_identity", lambda: "another")
     check(world, cache)
     assert len(counted) == 10
 
@@ -350,3 +354,58 @@ def test_a_known_result_imports_no_gitpython(world: World) -> None:
             [sys.executable, "-c", code, *words], capture_output=True, check=False
         )
         assert done.returncode == 0, done.stderr
+
+
+# ---------------------------------------------------------------- what comes and goes around a run
+
+
+def _known_text(world: World) -> None:
+    """The text that a patch was made on, in a repository without its home."""
+    world.git("hash-object", "-w", "--stdin", feed="".join(f"{line}\n" for line in GATE))
+
+
+def test_a_text_that_patches_were_made_on_is_looked_up_again(
+    tmp_path: Path, cache: ResultCache
+) -> None:
+    world = make_world(tmp_path)
+    alone = World(world.root, tmp_path / "alone")
+    alone.repo.mkdir()
+    alone.git("init", "-q", "-b", "main")
+    (alone.repo / "pkg").mkdir()
+    (alone.repo / "pkg/gate.py").write_text("first = 1\ngate_10 = 0\n", "ascii")
+    alone.git("add", "-A")
+    alone.git("commit", "-qm", "one")
+    alone.git("tag", "v1.2.0")
+    before = of(check(alone, cache), "team/v1.2.0")
+    _known_text(alone)
+    after = of(check(alone, cache), "team/v1.2.0")
+    assert before != after == of(check(alone, None), "team/v1.2.0")
+
+
+def test_torch_and_ruff_that_come_and_go_are_asked_again(
+    world: World, cache: ResultCache, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[object] = []
+    for torch, ruff in ((False, ""), (True, ""), (True, "ruff 1"), (True, "ruff 2")):
+        monkeypatch.setattr(tools, "has_torch", lambda torch=torch: torch)
+        monkeypatch.setattr(tools, "fingerprint", lambda tool, ruff=ruff: ruff)
+        check(world, cache, audit=True)
+        kept.append(len(counted))
+    check(world, cache, audit=True)
+    assert [*kept, len(counted)] == [5, 10, 15, 20, 20]
+
+
+def test_a_tool_that_broke_is_asked_again(
+    world: World, cache: ResultCache, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_off(tool: str, arguments: list[str], folder: str) -> str:
+        raise CouldNotRun(f"{tool} {UNFINISHED}: killed")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(opinions, "_run", break_off)
+        broken.setattr(opinions, "found", lambda tool: "/bin/true")
+        told = of(check(world, cache, audit=True), "team/v1.0.0").checks
+    assert any(one.note == "ruff did not run to its end: killed" for one in told)
+    counted.clear()
+    check(world, cache, audit=True)
+    assert "team/v1.0.0" in counted

@@ -36,7 +36,7 @@ def valid(path: Path, schema: str) -> None:
 
 
 def test_a_shard_for_each_stack_that_a_target_takes(world: World) -> None:
-    world.manifest("team/v2.0.0", manifest_text("v1.0.0") + _skips())
+    world.manifest("team/v2.0.0", manifest_text("v1.0.0", "two") + _skips())
     found = shards(list(load(world.root).manifests.values()))
     pairs = {(shard.target, shard.stack) for shard in found}
     assert ("team/v1.0.0", "gate-fix") in pairs

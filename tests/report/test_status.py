@@ -69,7 +69,7 @@ def test_since_a_revision_of_the_library(world: World, capsys: pytest.CaptureFix
     git(world.root, "init", "-q", "-b", "main")
     git(world.root, "add", "-A")
     git(world.root, "commit", "-qm", "before")
-    world.manifest("team/v2.0.0", manifest_text("v1.2.0"))
+    world.manifest("team/v2.0.0", manifest_text("v1.2.0", "two"))
     path = world.root / "patches/gate-fix/one.patch"
     path.write_bytes(path.read_bytes().replace(b" gate_10 = 10\n", b" gate_10 = 99\n"))
     code, text = status(world, capsys, "--since", "HEAD", "--json")

@@ -73,9 +73,10 @@ def make_world(folder: Path) -> World:
     return world
 
 
-def manifest_text(base: str) -> str:
+def manifest_text(base: str, branch: str = "") -> str:
     return (
-        f'schema = 1\nbase = "{base}"\nbranch = "team/{base}"\nstacks = ["gate-fix", "cache-fix"]\n'
+        f'schema = 1\nbase = "{base}"\nbranch = "{branch or f"team/{base}"}"\n'
+        'stacks = ["gate-fix", "cache-fix"]\n'
     )
 
 

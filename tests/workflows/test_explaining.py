@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repos import Library, Repo, Shell, World
+from tests.repos import Library, Repo, Shell, World, patches
 
 BODY = "    start = 0\n    for size in sizes:\n        start += size\n    return start\n"
 BASE = f"def split(sizes):\n{BODY}"
@@ -84,3 +84,27 @@ def test_a_home_that_is_not_there_is_named_with_its_mend(
     )
     assert (why in out) is absent
     assert "[conflict]" in out
+
+
+def test_what_a_stack_below_defines_is_there(tmp_path: Path, shell: Shell) -> None:
+    repo = Repo.make(tmp_path / "repo")
+    repo.commit("One\n", {"a.py": b"import os\n"})
+    repo.git("tag", "v1.0.0")
+    upstream = Repo(tmp_path / "upstream")
+    shutil.copytree(repo.path, upstream.path)
+    made = b"import os\n\n\nclass Foo:\n    def run(self):\n        x = 1\n        return x\n"
+    upstream.commit("Foo\n", {"a.py": made})
+    upstream.git("tag", "foo")
+    upstream.commit("Zero\n", {"a.py": made.replace(b"x = 1", b"x = 0")})
+    upstream.git("tag", "zero")
+    upstream.commit("Two\n", {"a.py": made.replace(b"x = 1", b"x = 2")})
+    library = Library.make(tmp_path / "library")
+    library.stack("low", patches(upstream, "v1.0.0", "foo"))
+    (mail,) = patches(upstream, "zero")
+    library.stack("top", [mail.replace(b"@@ import os\n", b"@@ Foo.run\n")])
+    assert b"@@ Foo.run" in (library.root / "patches/top/p1.patch").read_bytes()
+    library.manifest("low", "top")
+    place = ["--repo", str(repo.path), "--root", str(library.root), "--no-audit", "--no-parity"]
+    done = shell("check", "--target", "v1.0.0", *place)
+    assert "top: conflict" in done.out
+    assert "is not there" not in done.out

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from backport.library import read
 from tests.repos import BRANCH, ENGINE, FUSED, Done, Repo, Shell, World, patches
+from tests.repos import Library as Shelf
 
 ATTENTION = "engine/attention.py"
 TURNED = FUSED[ATTENTION].replace(b"return q * k", b"return k * q")
@@ -122,6 +125,33 @@ def test_into_manifest_then_apply_gives_the_amended_tree(
     assert 'reason = "asked for"' in (world.library.root / MANIFEST).read_text()
     assert applied(world, shell) == tree
     assert b"asked for" in world.repo.message(BRANCH)
+
+
+def test_a_later_patch_that_is_merged_is_refreshed_as_it_was_applied(
+    tmp_path: Path, shell: Shell
+) -> None:
+    base = "".join(f"def {n}():\n    a = {n}\n    b = 2\n    return a\n\n\n" for n in "fgh")
+    repo = Repo.make(tmp_path / "repo")
+    repo.commit("One\n", {"a.py": base.encode()})
+    repo.git("tag", "v1.0.0")
+    upstream = Repo(tmp_path / "upstream")
+    shutil.copytree(repo.path, upstream.path)
+    first = base.replace("a = f\n    b = 2\n", "a = f\n    b = 2\n    c = 3\n")
+    upstream.commit("First\n", {"a.py": first.encode()})
+    second = first.replace("a = h\n    b = 2\n", "a = h\n    b = 2\n    c = 4\n")
+    upstream.commit("Second\n", {"a.py": second.encode()})
+    repo.commit("Two\n", {"a.py": base.replace("a = h", "a = 10").encode()})
+    repo.git("tag", "v1.1.0")
+    world = World(repo, Shelf.make(tmp_path / "library"))
+    world.library.stack("two", patches(upstream, "v1.0.0"))
+    world.library.manifest("two", name="me/v1.1.0", base="v1.1.0", branch="me/v1.1.0")
+    place = ("--target", "v1.1.0", *world.words("refresh")[1:])
+    assert "merged two/p2" in shell("apply", *place).out
+    repo.git("checkout", "-q", "me/v1.1.0")
+    repo.write({"a.py": (repo.path / "a.py").read_bytes().replace(b"c = 4", b"c = 5")})
+    repo.git("commit", "-q", "-a", "--amend", "--no-edit")
+    done = shell("refresh", *place, "--into", "manifest", "--reason", "asked for")
+    assert done.code == 0, done
 
 
 def test_a_change_of_a_replacement_rewrites_it_and_nothing_else(world: World, shell: Shell) -> None:

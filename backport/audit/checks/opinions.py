@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from backport.audit.checks.names import may_be_global
 from backport.audit.subject import Check, CouldNotRun, Rule, Subject
 from backport.core.outcomes import Finding, Severity
 from backport.core.trees import EXECUTABLE, REGULAR
+from backport.tools import UNFINISHED, found
 
 RUFF = Rule(
     "ruff",
@@ -87,7 +86,7 @@ def ty(subject: Subject) -> Iterator[Finding]:
 
 def _needs(tool: str) -> object:
     def needs(subject: Subject) -> str:
-        if _found(tool) is None:
+        if found(tool) is None:
             return f"{tool} is not installed"
         return "" if subject.touched else "nothing is changed"
 
@@ -98,23 +97,19 @@ RUFF_CHECK = Check(ruff, (RUFF,), per_file=False, needs=_needs("ruff"))  # type:
 TY_CHECK = Check(ty, (TY,), per_file=False, needs=_needs("ty"), optional=True)  # type: ignore[arg-type]
 
 
-def _found(tool: str) -> str | None:
-    """The tool on the path, or beside the Python that runs this."""
-    return shutil.which(tool) or shutil.which(tool, path=str(Path(sys.executable).parent))
-
-
 def _run(tool: str, arguments: list[str], folder: str) -> str:
     """The standard output of a tool; raises CouldNotRun where it fails."""
     try:
         done = subprocess.run(
-            [_found(tool) or tool, *arguments],
+            [found(tool) or tool, *arguments],
             cwd=folder, capture_output=True, timeout=_LIMIT, check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        raise CouldNotRun(f"{tool} did not run to its end: {error}") from None
+        raise CouldNotRun(f"{tool} {UNFINISHED}: {error}") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise CouldNotRun(f"{tool} ended with {done.returncode}: {said or 'without a word'}")
+        how = f"it ended with {done.returncode}: {said or 'without a word'}"
+        raise CouldNotRun(f"{tool} {UNFINISHED}: {how}")
     return done.stdout.decode("utf-8", "replace")
 
 
