@@ -108,8 +108,8 @@ def gather(source: Source, checkout: Checkout, home: str, wish: Wish) -> Incomin
     if path.is_dir():
         return of_folder(path, wish)
     if path.is_fifo():
-        shown = source.words
-        raise BadInput(f"{shown}: is a pipe; give - and let the shell redirect it: `- < {shown}`")
+        words = source.words
+        raise BadInput(f"{words}: is a pipe; give - and let the shell redirect it: `- < {words}`")
     return of_mailbox(read_file(path, MAX_MAILBOX), source.words, wish)
 
 
