@@ -15,9 +15,11 @@ from backport.commit_tree import CommitTree
 from backport.core.parsing import parse_diff
 from backport.core.patches import Hunk
 from backport.core.paths import quote
+from backport.core.stacks import Upstream
 from backport.core.texts import Edit, splice, split_keeping_ends
 from backport.core.trees import Entry
-from backport.workflows.importing import read_commits, write_stack
+from backport.workflows.importing import describe, write
+from backport.workflows.incoming import of_commits
 
 BASE, NEXT = "v0.28.0", "v0.29.0"
 BRANCH = "bench"
@@ -193,8 +195,9 @@ def _series(label: str, workshop: Path, changes: list[Change], folder: Path) -> 
     library = folder / label
     (library / "manifests" / "bench").mkdir(parents=True)
     with Checkout.open(workshop) as checkout:
-        patches = read_commits(checkout, BASE, label)
-    written = write_stack(library, "stack", patches, BASE, force=False)
+        incoming = of_commits(checkout, BASE, label)
+    stack = describe("stack", incoming, BASE, (), Upstream())
+    written = write(library, stack, force=False)
     (library / "manifests/bench/only.toml").write_text(
         f'schema = 1\nbase = "{BASE}"\nbranch = "{BRANCH}"\nstacks = ["stack"]\n'
     )

@@ -28,7 +28,7 @@ from backport.core.trees import Entry, Overlay
 from backport.errors import BackportError, BadInput
 from backport.git_diffs import difference as diff_between
 from backport.library import Library
-from backport.workflows.incoming import STANDARD_INPUT, Incoming, of_commits, text_at
+from backport.workflows.incoming import STANDARD_INPUT, Incoming, text_at
 from backport.workflows.preimages import preimages
 
 
@@ -41,11 +41,6 @@ class Beneath(NamedTuple):
 
     base: str
     stacks: Mapping[str, frozenset[str]]  # name -> the paths that its commit changes
-
-
-def read_commits(checkout: Checkout, start: str, end: str) -> list[Patch]:
-    """The commits after `start` up to `end` as canonical patches on their own parents."""
-    return list(of_commits(checkout, start, end).patches)
 
 
 # ---------------------------------------------------------------- home
@@ -283,14 +278,6 @@ def _mailable(why: str) -> str:
             break
         kept.append(line.rstrip())
     return "\n".join(kept).strip("\n")
-
-
-def write_stack(
-    root: Path, stack: str, patches: Sequence[Patch], home: str, force: bool
-) -> list[Path]:
-    """Write patches as a stack of which nothing else is known."""
-    incoming = Incoming(tuple(patches), "")
-    return write(root, describe(stack, incoming, home, (), Upstream()), force)
 
 
 def write(root: Path, stack: Stack, force: bool) -> list[Path]:
