@@ -19,9 +19,21 @@ def nearest_tag(checkout: Checkout, commit: str) -> str:
     return _said(checkout, "describe", "--tags", "--abbrev=0", "--first-parent", commit)
 
 
+def tags_between(checkout: Checkout, start: str, end: str) -> list[str]:
+    """The tags of commits that `end` holds and `start` does not, older ones first."""
+    ends = ("--merged", checkout.base(end), "--no-merged", checkout.base(start))
+    words = ("--sort=creatordate", *ends, "--format=%(refname:strip=2)", "refs/tags")
+    return _said(checkout, "for-each-ref", *words).split()
+
+
 def fork_point(checkout: Checkout, one: str, other: str) -> str:
     """The newest commit that both hold, "" where there is none."""
     return _said(checkout, "merge-base", checkout.base(one), checkout.base(other))
+
+
+def earlier_tips(checkout: Checkout, branch: str) -> list[str]:
+    """The commits that the branch was at, newest first, as far as its log goes."""
+    return _said(checkout, "reflog", "show", "--format=%H", f"refs/heads/{branch}").split()
 
 
 def _said(checkout: Checkout, *words: str) -> str:

@@ -18,8 +18,9 @@ from backport.core.paths import quote
 from backport.core.stacks import Upstream
 from backport.core.texts import Edit, splice, split_keeping_ends
 from backport.core.trees import Entry
-from backport.workflows.importing import describe, write
+from backport.workflows.importing import describe
 from backport.workflows.incoming import of_commits
+from backport.workflows.stack_files import write
 
 BASE, NEXT = "v0.28.0", "v0.29.0"
 BRANCH = "bench"

@@ -27,7 +27,7 @@ from backport.audit.records import (
     Record,
 )
 from backport.audit.served import adds_globals, served_names
-from backport.audit.terms import Term, annotation_term, base_term, instance, value_term
+from backport.audit.terms import Term, annotation_term, base_term, instance, unquoted, value_term
 
 _OPERATORS = re.compile(rb"torch\.ops\.(\w+)\.(\w+)")
 _COMPUTED = rb"(?!\s|[\"']\w+[\"']\s*[,)])"  # no whole name in quotes comes next
@@ -263,7 +263,7 @@ def _options(node: ast.expr) -> tuple[str, ...]:
 
 
 def _field(name: str, node: ast.AnnAssign) -> Field:
-    annotation, value = node.annotation, node.value
+    annotation, value = unquoted(node.annotation), node.value
     outer = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     marker = value_term(outer)
     specifier = decorator_term(value) if isinstance(value, ast.Call) else None

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from backport.audit.paths import is_test
-from backport.audit.records import Parameter, Registration
+from backport.audit.records import Function, Parameter, Registration
 from backport.audit.resolve import ModuleEnv, Resolver
 from backport.audit.schemas import parameters as schema_parameters
 from backport.audit.terms import Term, dotted
-from backport.audit.values import Sort, present
+from backport.audit.values import Sort, Value, present
 
 Parameters = tuple[Parameter, ...]
 
@@ -21,11 +21,17 @@ _DEFINING = ("define", "both")
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One definition of a custom op; `parameters` is None where its signature is not known."""
+    """One definition of a custom op; `parameters` is None where its signature is not known,
+    `value` where no function in Python is."""
 
     path: str
     registration: Registration
     parameters: Parameters | None
+    value: Value | None = None
+
+    @property
+    def function(self) -> Function | None:
+        return self.value.function if self.value is not None else None
 
 
 @dataclass(frozen=True)
@@ -72,11 +78,12 @@ class Operators:
                 parameters = self._parameters(path, registration)
                 if registration.role not in _DEFINING or parameters is None:
                     continue
-                real = Operator(path, registration, parameters)
+                made = self.implementation(path, registration)
+                real = Operator(path, registration, parameters, made)
                 for place, fake in self._fakes_of(path, registration):
-                    found = self._signature(place, fake.fake)
+                    found = self._function(place, fake.fake)
                     if found is not None:
-                        yield real, Operator(place, fake, found)
+                        yield real, Operator(place, fake, _taken(found), found)
 
     def definitions(self) -> Iterator[tuple[str, Registration]]:
         """Every definition of an op in Python, with its file."""
@@ -85,6 +92,10 @@ class Operators:
                 (path, r) for path, r in registrations
                 if r.role in _DEFINING and path.endswith(".py")
             )  # fmt: skip
+
+    def implementation(self, path: str, registration: Registration) -> Value | None:
+        """The function that a registration names as what the op does."""
+        return self._function(path, registration.implementation)
 
     def _fakes_of(self, path: str, real: Registration) -> Iterator[tuple[str, Registration]]:
         if real.fake is not None:
@@ -102,14 +113,15 @@ class Operators:
     def _parameters(self, path: str, registration: Registration) -> Parameters | None:
         if registration.schema is not None:
             return schema_parameters(registration.schema)
-        return self._signature(path, registration.implementation)
+        found = self.implementation(path, registration)
+        return None if found is None else _taken(found)
 
-    def _signature(self, path: str, term: Term) -> Parameters | None:
-        """The parameters of the one function that a term of a file names."""
+    def _function(self, path: str, term: Term) -> Value | None:
+        """The one function that a term of a file names."""
         found = present(self.resolver.evaluate(term, ModuleEnv(self.resolver, path)))
         if len(found) != 1 or found[0].sort is not Sort.FUNCTION or found[0].function is None:
             return None
-        return found[0].function.parameters[1 if found[0].bound else 0 :]
+        return found[0]
 
     @cached_property
     def _by_name(self) -> dict[str, list[tuple[str, Registration]]]:
@@ -167,6 +179,11 @@ class Operators:
             for path, r in found
             if r.library and not path.endswith(".py")
         )
+
+
+def _taken(value: Value) -> Parameters:
+    function = value.function
+    return function.parameters[1 if value.bound else 0 :] if function is not None else ()
 
 
 def _is_unnamed(path: str, registration: Registration) -> bool:

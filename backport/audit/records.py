@@ -93,6 +93,7 @@ class Registration(NamedTuple):
     `role` is "define", "both" (definition with implementation and fake), "impl",
     "fake" or "library" (a library object bound to the name `op`). `library` is the
     namespace, `$name` for that of a library object, None where the call says neither.
+    `mutates` are the parameters that the call says the op writes to.
     """
 
     role: str
@@ -103,6 +104,7 @@ class Registration(NamedTuple):
     fake: Term
     guard: int
     line: int
+    mutates: tuple[str, ...] = ()
 
 
 class Record(NamedTuple):

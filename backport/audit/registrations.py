@@ -75,7 +75,8 @@ def _direct(call: ast.Call, guard: int) -> Registration:
     op, library = _text(given.get("op_name")) or "", dotted(value_term(given.get("target_lib")))
     implementation, fake = (value_term(given.get(name)) for name in ("op_func", "fake_impl"))
     owner = f"${library}" if library else None
-    return Registration("both", owner, op, None, implementation, fake, guard, call.lineno)
+    mutates = _texts(given.get("mutates_args"))
+    return Registration("both", owner, op, None, implementation, fake, guard, call.lineno, mutates)
 
 
 def _decorator(node: Definition, decorator: ast.expr, guard: int) -> Registration | None:
@@ -91,7 +92,14 @@ def _decorator(node: Definition, decorator: ast.expr, guard: int) -> Registratio
     role = "define" if helper in DECORATORS else "fake" if helper in FAKES else "impl"
     implementation: Term = None if role == "fake" else node.name
     fake: Term = node.name if role == "fake" else None
-    return Registration(role, library, op, None, implementation, fake, guard, node.lineno)
+    mutates = _mutated(decorator) if role == "define" else ()
+    return Registration(role, library, op, None, implementation, fake, guard, node.lineno, mutates)
+
+
+def _mutated(decorator: ast.Call) -> tuple[str, ...]:
+    """What a decorator says that the op writes to, where no schema says it."""
+    given = {k.arg: k.value for k in decorator.keywords}
+    return () if "schema" in given else _texts(given.get("mutates_args"))
 
 
 def _target(call: ast.Call, texts: list[str | None]) -> tuple[str | None, str]:
@@ -112,6 +120,11 @@ def _schema(op: str, texts: list[str | None]) -> tuple[str, str | None]:
         return name.strip(), op
     given = [text for text in texts if text and text.lstrip().startswith("(")]
     return op, f"{op}{given[0]}" if given else None
+
+
+def _texts(node: ast.expr | None) -> tuple[str, ...]:
+    """The texts in a literal list; one text alone, as in "unknown", is none."""
+    return tuple(text for part in getattr(node, "elts", ()) if (text := _text(part)))
 
 
 def _text(node: ast.expr | None) -> str | None:

@@ -6,10 +6,14 @@ import configparser
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from backport.audit.versions import Version, parse
 from backport.core.trees import REGULAR, Entry
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 IMAGE = "docker/Dockerfile.rocm_base"
 """Where vLLM pins what its ROCm image is built from."""
@@ -17,6 +21,17 @@ IMAGE = "docker/Dockerfile.rocm_base"
 _FILE = re.compile(r"(requirements/([\w.-]+/)?[\w.-]+|[\w.-]*requirements[\w.-]*)\.(txt|in)")
 _ARGUMENT = re.compile(r"^ARG (\w+)_BRANCH=\"?([\w.+-]+)", re.MULTILINE)
 _BOUNDS = (">=", ">", "==", "===", "~=")
+_MACHINE = {
+    "os_name": "posix",
+    "sys_platform": "linux",
+    "platform_system": "Linux",
+    "platform_machine": "x86_64",
+    "implementation_name": "cpython",
+    "platform_python_implementation": "CPython",
+}
+"""The machine that markers are asked for, whatever machine this is: one that ROCm runs on."""
+
+_Python = tuple[int, int] | None
 
 
 class Pin(NamedTuple):
@@ -43,25 +58,33 @@ def pins(image: str) -> dict[str, Pin]:
     return found
 
 
-def oldest(paths: Iterable[str], entry: Callable[[str], Entry | None]) -> dict[str, Version]:
+def oldest(
+    paths: Iterable[str], entry: Callable[[str], Entry | None], python: _Python = None
+) -> dict[str, Version]:
     """The oldest version of each project that a tree's requirement files allow.
 
     Read are `requirements` files of the root and of `requirements/`, `pyproject.toml`,
     `setup.cfg` and the pins of the ROCm image. A project without a lower bound is left
-    out; of several bounds the lowest counts, as each stands for a supported set-up.
+    out; of several bounds the lowest counts, as each stands for a supported set-up. A
+    requirement whose marker leaves out `python`, the oldest that the tree supports, on Linux
+    and x86-64 does not count; markers are not read where `python` is None.
     """
     found: dict[str, Version] = {}
     for path in paths:
-        reader = _READERS.get(path) or (_lines if _FILE.fullmatch(path) else None)
-        file = entry(path) if reader else None
-        if reader is None or file is None or file.mode != REGULAR:
-            continue
-        for project, version in reader(file.data.decode("utf-8", "replace")):
-            found[project] = min(version, found.get(project, version))
+        file = entry(path) if path in _READERS or _FILE.fullmatch(path) else None
+        if file is not None and file.mode == REGULAR:
+            for project, version in _read(path, file.data, python):
+                found[project] = min(version, found.get(project, version))
     return found
 
 
-def _lines(text: str) -> Iterator[tuple[str, Version]]:
+@lru_cache(maxsize=256)
+def _read(path: str, data: bytes, python: _Python) -> tuple[tuple[str, Version], ...]:
+    """What one file asks for; kept, as trees that are compared have most files in common."""
+    return tuple(_READERS.get(path, _lines)(data.decode("utf-8", "replace"), python))
+
+
+def _lines(text: str, python: _Python) -> Iterator[tuple[str, Version]]:
     """The bounds of requirements that stand a line each; other lines say nothing."""
     from packaging.requirements import InvalidRequirement, Requirement
 
@@ -70,13 +93,27 @@ def _lines(text: str) -> Iterator[tuple[str, Version]]:
             wanted = Requirement(re.sub(r"(^|\s)#.*|\s--.*|\\\s*$", "", line).strip())
         except InvalidRequirement:
             continue
+        if not _is_meant(wanted, python):
+            continue
         bounds = (parse(s.version) for s in wanted.specifier if s.operator in _BOUNDS)
         lowest = max((bound for bound in bounds if bound), default=None)
         if lowest is not None:
             yield canonical(wanted.name), lowest
 
 
-def _project(text: str) -> Iterator[tuple[str, Version]]:
+def _is_meant(wanted: Requirement, python: _Python) -> bool:
+    """False where the marker of a requirement leaves out the oldest supported Python."""
+    if wanted.marker is None or python is None:
+        return True
+    version = ".".join(map(str, python))
+    given = {"python_version": version, "python_full_version": f"{version}.0"}
+    try:
+        return wanted.marker.evaluate({**_MACHINE, **given})
+    except ValueError:
+        return True  # it compares what cannot be compared
+
+
+def _project(text: str, python: _Python) -> Iterator[tuple[str, Version]]:
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -85,19 +122,19 @@ def _project(text: str) -> Iterator[tuple[str, Version]]:
     extras = _table(project.get("optional-dependencies")).values()
     for listed in (project.get("dependencies"), *extras):
         if isinstance(listed, list):
-            yield from _lines("\n".join(each for each in listed if isinstance(each, str)))
+            yield from _lines("\n".join(each for each in listed if isinstance(each, str)), python)
 
 
-def _setup(text: str) -> Iterator[tuple[str, Version]]:
+def _setup(text: str, python: _Python) -> Iterator[tuple[str, Version]]:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
     except configparser.Error:
         return
-    yield from _lines(parser.get("options", "install_requires", fallback=""))
+    yield from _lines(parser.get("options", "install_requires", fallback=""), python)
 
 
-def _image(text: str) -> Iterator[tuple[str, Version]]:
+def _image(text: str, _: _Python) -> Iterator[tuple[str, Version]]:
     yield from ((project, pin.version) for project, pin in pins(text).items())
 
 

@@ -29,6 +29,17 @@ def parameters(schema: str) -> tuple[Parameter, ...] | None:
     return None if match is None else tuple(_parameters(match[3]))
 
 
+def returned(schema: str) -> int | None:
+    """How many values a schema says the op returns; None where their number is open."""
+    match = _SCHEMA.match(schema)
+    if match is None:
+        return None
+    given = schema[match.end() :].strip()
+    if given.startswith("(") and given.endswith(")"):
+        return sum(bool(part) for part in _split(given[1:-1]))
+    return None if not given or given.endswith("]") else 1
+
+
 def native_record(source: bytes) -> Record:
     """The record of a C++ file: the ops that its library blocks define."""
     if b"TORCH_LIBRARY" not in source:

@@ -78,7 +78,7 @@ class Signatures:
     def _external(self, value: Value, base: str) -> Parameters | None:
         """What the constructor of a known base of another project takes."""
         if base == "typing.NamedTuple" and value.cls is not None:
-            return tuple(_field_parameters(value.cls))
+            return tuple(self._field_parameters(value))
         return () if base in MODULES else None
 
     def initializer(self, value: Value) -> Parameters | None:
@@ -158,48 +158,60 @@ class Signatures:
             for value in found
         )
 
-    def fields(self, value: Value) -> Parameters:
-        """The parameters that a dataclass or named tuple takes, those of its bases first."""
+    def fields(self, value: Value) -> Parameters | None:
+        """The parameters that a dataclass or named tuple takes, those of its bases first;
+        None where the options of one are not written out."""
         if "typing.NamedTuple" in self.resolver.classes.chain(value).externals:
-            return tuple(_field_parameters(value.record))
+            return tuple(self._field_parameters(value))
         found: dict[str, Parameter] = {}
         for cls in reversed(self.resolver.classes.chain(value).classes):
             if self.is_dataclass(cls):
-                for parameter in _field_parameters(cls.record):
+                if _is_computed(cls.record):
+                    return None
+                for parameter in self._field_parameters(cls):
                     found[parameter.name] = parameter
-                for name in _excluded(cls.record):
-                    found.pop(name, None)
+                for field in cls.record.fields:
+                    if self._is_excluded(cls, field):
+                        found.pop(field.name, None)
         return tuple(found.values())
 
+    def _field_parameters(self, value: Value) -> Iterator[Parameter]:
+        cls = value.record
+        keyword_only = any("kw_only=True" in options for _, options in cls.decorators)
+        for field in cls.fields:
+            if self._marker(value, field) == "KW_ONLY":
+                keyword_only = True
+            elif not self._is_excluded(value, field):
+                only = keyword_only or "kw_only=True" in field.options
+                only = only and "kw_only=False" not in field.options
+                default = "..." if _has_default(cls, field) else None
+                yield Parameter(field.name, KEYWORD if only else EITHER, default, None)
 
-def _field_parameters(cls: Class) -> Iterator[Parameter]:
-    keyword_only = any("kw_only=True" in options for _, options in cls.decorators)
-    for field in cls.fields:
-        if _marker(field) == "KW_ONLY":
-            keyword_only = True
-        elif field.name not in _excluded(cls):
-            only = keyword_only or "kw_only=True" in field.options
-            only = only and "kw_only=False" not in field.options
-            default = "..." if _has_default(field) else None
-            yield Parameter(field.name, KEYWORD if only else EITHER, default, None)
+    def _is_excluded(self, value: Value, field: Field) -> bool:
+        if "init=False" in field.options:
+            return True
+        return self._marker(value, field) in ("ClassVar", "KW_ONLY")
+
+    def _marker(self, value: Value, field: Field) -> str:
+        """The last name of what a field is annotated with, under whatever name it is imported."""
+        env = ModuleEnv(self.resolver, value.path)
+        found = self.resolver.evaluate(field.annotation, env)
+        external = [v.name for v in found if v.sort is Sort.EXTERNAL]
+        return (external[0] if external else dotted(field.annotation)).rpartition(".")[2]
 
 
-def _excluded(cls: Class) -> set[str]:
-    return {
-        field.name
-        for field in cls.fields
-        if _marker(field) in ("ClassVar", "KW_ONLY") or "init=False" in field.options
-    }
+def _is_computed(cls: Class) -> bool:
+    """True where an option that decides about parameters is not a literal, or in a dict."""
+    options = (*(given for _, given in cls.decorators), *(field.options for field in cls.fields))
+    return any({"None=", "kw_only=", "init="} & set(given) for given in options)
 
 
-def _marker(field: Field) -> str:
-    return dotted(field.annotation).rpartition(".")[2]
-
-
-def _has_default(field: Field) -> bool:
-    """A value is a default, unless it is a `field(...)` that gives none."""
-    if not field.default or dotted(field.specifier).rpartition(".")[2].lower() != "field":
-        return field.default
+def _has_default(cls: Class, field: Field) -> bool:
+    """A value is a default, also one assigned later, unless it is a `field(...)` without one."""
+    if not field.default:
+        return any(not binding.declared for binding in cls.members.get(field.name, ()))
+    if dotted(field.specifier).rpartition(".")[2].lower() != "field":
+        return True
     given = {option.partition("=")[0] for option in field.options}
     return bool(given & {"default", "default_factory", "factory", "init", ""})
 

@@ -45,6 +45,16 @@ def annotation_term(node: ast.expr | None) -> Term:
     return convert(node) if convert else None
 
 
+def unquoted(node: ast.expr) -> ast.expr:
+    """An annotation without the quotes around it; as it is where it has none, or is no code."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return node
+    try:
+        return ast.parse(node.value.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return node
+
+
 def instance(annotation: Term) -> Term:
     """The term of a value so annotated."""
     return None if annotation is None else ("@", annotation)
@@ -139,10 +149,8 @@ def _quoted(node: ast.Constant) -> Term:
         return None
     if node.value.isidentifier():
         return node.value
-    try:
-        return annotation_term(ast.parse(node.value.strip(), mode="eval").body)
-    except (SyntaxError, ValueError):
-        return None
+    inner = unquoted(node)
+    return None if inner is node else annotation_term(inner)
 
 
 def _generic(node: ast.Subscript) -> Term:

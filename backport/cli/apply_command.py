@@ -45,12 +45,15 @@ def command(
     The work tree is not touched; the branch moves at the very end, and only if
     everything is clean. Running again gives the same commits.
     """
-    from backport.cli.screen import progress, show_report
+    from backport.cli.screen import progress, show_report, take
     from backport.core.reports import Report
+    from backport.errors import BadInput
     from backport.library import find_root, load_target
     from backport.workflows.apply import Options, run_target
     from backport.workflows.repositories import choose
 
+    if dry_run and accepted:
+        raise BadInput("--accept writes into the manifest and --dry-run nothing; give one")
     library, manifest = load_target(find_root(root), target)
     options = Options(not dry_run, not no_audit, not no_parity, checkout, force, lock, as_json)
     with progress() as update:
@@ -63,8 +66,5 @@ def command(
         report = report._replace(stacks=heads(library.stacks))
     show_report(report, as_json, quiet, verbose)
     if accepted:
-        from backport.workflows.proposals import accept_proposals
-
-        for line in accept_proposals(library, report, accepted):
-            click.echo(f"wrote {line}", err=True)
+        take(library, report, accepted)
     return report.exit_code

@@ -63,7 +63,7 @@ def command(
     """
     from backport.cache import ResultCache
     from backport.cli.outputs import tell
-    from backport.cli.screen import counting, progress
+    from backport.cli.screen import counting, progress, take
     from backport.library import find_root, load_for
     from backport.workflows.checking import select
     from backport.workflows.history import check_and_record
@@ -81,10 +81,7 @@ def command(
         cache = None if no_cache else ResultCache.beside(reader.common_dir)
         report = check_and_record(library, manifests, reader, options, cache, jobs, told)
     if accepted:
-        from backport.workflows.proposals import accept_proposals
-
-        for line in accept_proposals(library, report, accepted):
-            click.echo(f"wrote {line}", err=True)
+        take(library, report, accepted)
     if shown:
         from backport.report.merging import only
 

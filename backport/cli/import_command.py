@@ -11,9 +11,11 @@ from backport.cli.options import library_option
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from backport.core.stacks import Stack
     from backport.library import Library
     from backport.report.taking import Imported
     from backport.workflows.importing import Plan
+    from backport.workflows.sourcing import Source
 
 
 @click.command("import")
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
 @click.option("--skip-empty", is_flag=True, help="Leave commits and mails without changes out.")
 @click.option("--unplaced", is_flag=True, help="Keep patches that the home does not take.")
 @click.option("--update", is_flag=True, help="Import again; tell what moved, and what still holds.")
-@click.option("--force", is_flag=True, help="Write the patches of an existing stack again.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Write the patches of an existing stack again, whatever was changed in them here.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @library_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -58,28 +64,46 @@ def command(
     """
     from backport.cli.screen import progress
     from backport.core.stacks import Upstream
-    from backport.errors import BadInput
     from backport.library import find_root, read
-    from backport.report.taking import imported_json, imported_text
     from backport.workflows.importing import Wanted, plan
     from backport.workflows.incoming import Wish
-    from backport.workflows.sourcing import gather, known_as, repository_of
+    from backport.workflows.sourcing import gather, known_as, repository_of, to_record
+    from backport.workflows.updating import refuse_another
 
     folder = find_root(root)
     library, _ = read(folder)
     known = library.stack(stack) if update else None
-    source = source or (known.upstream.source if known else "")
-    if not source:
-        raise BadInput("say what to import: START..END, a branch, a file, a folder, or -")
+    wanted = _source(folder, source, known)
     home = home or (known.home if known else "")
     origin = Upstream(upstream or ("vllm-project/vllm" if pull else ""), pull)
     with progress() as told:
-        checkout = repository_of(source, repo, home, told)
+        checkout = repository_of(wanted, repo, home, told)
     with checkout:
         home = known_as(checkout, home)
-        incoming = gather(source, checkout, home, Wish(first_parent, skip_empty))
+        incoming = gather(wanted, checkout, home, Wish(first_parent, skip_empty))
         made = plan(library, checkout, incoming, Wanted(stack, home, origin, unplaced))
-    done = _written(library, folder, made, update=update, force=force, dry_run=dry_run)
+    made = made.recorded_as(to_record(folder, wanted))
+    if not source and not force:
+        refuse_another(library, made.stack)
+    return _tell(_written(library, folder, made, update, force, dry_run), as_json)
+
+
+def _source(folder: Path, words: str, known: Stack | None) -> Source:
+    """What a person named, else what the stack says that it came from."""
+    from backport.errors import BadInput
+    from backport.workflows.sourcing import given, recorded
+
+    if words:
+        return given(words)
+    if known is None:
+        raise BadInput("say what to import: START..END, a branch, a file, a folder, or -")
+    return recorded(folder, known)
+
+
+def _tell(done: Imported, as_json: bool) -> int:
+    """Print what was imported; the exit status."""
+    from backport.report.taking import imported_json, imported_text
+
     for note in () if as_json else done.notes:
         _note(note)
     click.echo(imported_json(done) if as_json else imported_text(done), nl=False)
@@ -87,24 +111,33 @@ def command(
 
 
 def _written(
-    library: Library, folder: Path, made: Plan, *, update: bool, force: bool, dry_run: bool
+    library: Library, folder: Path, made: Plan, update: bool, force: bool, dry_run: bool
 ) -> Imported:
     from backport.report.taking import Imported
-    from backport.workflows.importing import planned, write
+    from backport.workflows.stack_files import planned, write
     from backport.workflows.updating import compare, write_update
 
-    done = Imported(made.stack, notes=made.notes)
+    new = not (folder / "patches" / made.stack.name / "stack.toml").exists()
+    done = Imported(made.stack, notes=(*made.notes, *[_to_complete(made)] * new))
     paths: list[Path] = []
     if update:
         found = compare(library, made.stack)
         done = done._replace(revisions=found.revisions, entries=found.entries)
-        if found.moved:
-            paths, by_hand = write_update(folder, found, dry_run)
-            done = done._replace(by_hand=by_hand)
+        paths, by_hand = write_update(library, found, dry_run, force)
+        done = done._replace(by_hand=by_hand)
     else:
         paths = (planned if dry_run else write)(folder, made.stack, force)
     names = tuple(str(path.relative_to(folder)) for path in paths)
     return done._replace(would_write=names) if dry_run else done._replace(written=names)
+
+
+def _to_complete(made: Plan) -> str:
+    """What the tool chose for a new stack, and what only a person can say."""
+    stack = made.stack
+    return (
+        f"patches/{stack.name}/stack.toml: its home is {stack.home} and its title {stack.title!r}"
+        + "; complete `why`" * (stack.why == stack.title)
+    )
 
 
 def _note(text: str) -> None:

@@ -52,6 +52,7 @@ def command(
     manifest = library.manifest(target)
     with progress() as update:
         repository = choose(repo, [manifest], update)
+    places = {"--repo": repo, "--root": root}
     with repository:
         found = find(library, manifest, repository, branch or manifest.branch)
         told = _told(found, manifest)._replace(uncommitted=_uncommitted(repository, found))
@@ -60,7 +61,7 @@ def command(
             new = _taken(library, manifest, repository, found, goes, reason, as_json)
             told = told._replace(into=goes, notes=tuple(found.lost), dry_run=dry_run)
             told = told._replace(made=tuple(found.made))
-            told = told if dry_run else _write(repository, found, new, told)
+            told = told if dry_run else _write(repository, found, new, told, places)
     click.echo(refreshed_json(told) if as_json else refreshed_text(told), nl=False)
     return 1 if told.notes else 0
 
@@ -108,7 +109,13 @@ def _taken(
     return new
 
 
-def _write(checkout: Checkout, found: Refresh, library: Library, told: Refreshed) -> Refreshed:
+def _write(
+    checkout: Checkout,
+    found: Refresh,
+    library: Library,
+    told: Refreshed,
+    places: dict[str, str | None],
+) -> Refreshed:
     from backport.workflows import refresh
     from backport.workflows.memory import remember
 
@@ -118,7 +125,7 @@ def _write(checkout: Checkout, found: Refresh, library: Library, told: Refreshed
     names = [str(path.relative_to(library.root)) for path in paths]
     there = [(library.root / name).exists() for name in names]
     return told._replace(
-        next=refresh.next_command(checkout, library.manifests[told.target], found),
+        next=refresh.next_command(checkout, library.manifests[told.target], found, places),
         written=tuple(name for name, exists in zip(names, there, strict=True) if exists),
         deleted=tuple(name for name in before if not (library.root / name).exists()),
     )

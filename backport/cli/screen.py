@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.table import Table
 
+    from backport.library import Library
     from backport.sources import Progress
 
 _COLOURS = {
@@ -103,6 +104,15 @@ def progress() -> Iterator[Progress]:
             bar.update(tasks[what], completed=done)  # type: ignore[arg-type]
 
         yield update
+
+
+def take(library: Library, report: Report, accepted: Sequence[str]) -> None:
+    """Write what a person accepts of the report into the library, and say what that was."""
+    from backport.workflows.proposals import accept_proposals
+
+    for line in accept_proposals(library, report, accepted):
+        click.echo(f"wrote {line}", err=True)
+    click.echo("note: what is told here was found before that; run again", err=True)
 
 
 @contextmanager

@@ -27,7 +27,8 @@ def accept(checks: Sequence[CheckResult], accepts: Sequence[Accept]) -> tuple[Ch
     complete = all(
         check.status is not Status.NOT_RUN for check in checks if check.name in LEFT_OUT_TOGETHER
     )
-    return (*out, _stale([entry for entry in accepts if entry not in used], complete))
+    found = [finding for check in checks for finding in check.findings]
+    return (*out, _stale([entry for entry in accepts if entry not in used], complete, found))
 
 
 def _judge(check: CheckResult, accepts: Sequence[Accept], used: set[Accept]) -> CheckResult:
@@ -51,15 +52,15 @@ def _fits(entry: Accept, finding: Finding) -> bool:
     return (entry.code, entry.path, entry.symbol) == (finding.code, finding.path, finding.symbol)
 
 
-def _stale(unused: Sequence[Accept], complete: bool) -> CheckResult:
+def _stale(unused: Sequence[Accept], complete: bool, found: Sequence[Finding]) -> CheckResult:
     if not complete:
         note = "a check was not run, so acceptances cannot be judged"
         return CheckResult("accepted", Status.NOT_RUN, note=note)
-    findings = tuple(_stale_finding(entry) for entry in unused)
+    findings = tuple(_stale_finding(entry, found) for entry in unused)
     return CheckResult("accepted", Status.FAILED if findings else Status.PASSED, findings)
 
 
-def _stale_finding(entry: Accept) -> Finding:
+def _stale_finding(entry: Accept, found: Sequence[Finding]) -> Finding:
     file, _, line = entry.source.rpartition(":")
     return Finding(
         file,
@@ -67,7 +68,21 @@ def _stale_finding(entry: Accept) -> Finding:
         1,
         Severity.ERROR,
         "stale-accept",
-        f"accept {entry.code} {entry.path} {entry.symbol}: there is no such finding any more",
+        f"accept {entry.code} {entry.path} {entry.symbol}: there is no such finding any more"
+        + _meant(entry, found),
         f"{entry.code} {entry.path} {entry.symbol}",
         "delete the entry",
     )
+
+
+def _meant(entry: Accept, found: Sequence[Finding]) -> str:
+    """What the entry may mean instead: a finding of this run whose code is spelt much like it."""
+    from difflib import get_close_matches
+
+    codes = {finding.code: finding for finding in found}
+    codes |= {each.code: each for each in found if each.path == entry.path}
+    close = [code for code in get_close_matches(entry.code, codes, 1, 0.8) if code != entry.code]
+    if not close:
+        return ""
+    near = codes[close[0]]
+    return f"; did you mean {near.code} {near.path} {near.symbol}?"

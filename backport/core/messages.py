@@ -8,6 +8,8 @@ from backport.core.outcomes import HunkResult, Outcome
 from backport.core.stacks import Stack
 
 WIDTH = 76
+_DIFFERENCES = "Differences from upstream on"
+_MADE_ANEW = ("Stack: ", "Manifest: ", "Upstream-commit: ")
 _DEVIATIONS = (Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
 
 
@@ -41,7 +43,7 @@ def differences_text(manifest: Manifest, hunks: tuple[HunkResult, ...]) -> str:
             lines[_bullet(text)] = None
     if not lines:
         return ""
-    return "\n".join([f"Differences from upstream on {manifest.branch}:", *lines])
+    return "\n".join([f"{_DIFFERENCES} {manifest.branch}:", *lines])
 
 
 def _verb(entry: Adaptation | None) -> str:
@@ -85,6 +87,18 @@ def _made_of(message: str) -> tuple[str, str, str] | None:
     stack = re.search(r"^Stack: (\S+)@([0-9a-f]+)$", last, re.MULTILINE)
     manifest = re.search(r"^Manifest: \S+@([0-9a-f]+)$", last, re.MULTILINE)
     return (stack[1], stack[2], manifest[1] if manifest else "") if stack else None
+
+
+def lost_lines(old: str, new: str) -> list[str]:
+    """The lines of a commit's message that the new one would not have.
+
+    What the tool writes anew each time does not count: the list of differences, and the
+    digests of what the commit was made of.
+    """
+    there = {line.strip() for line in new.split("\n")}
+    kept = [part for part in old.split("\n\n") if not part.startswith(_DIFFERENCES)]
+    lines = (line.strip() for part in kept for line in part.split("\n"))
+    return [line for line in lines if line not in there and not line.startswith(_MADE_ANEW)]
 
 
 def trailers(stack: Stack, manifest: Manifest, committer: Identity) -> list[str]:

@@ -115,7 +115,8 @@ class HunkResult(NamedTuple):
     `offset` is how far that is from where the patch puts it, `reason` is the
     manifest's, `detail` the tool's own explanation, `source` the hunk's place in
     its patch file, `inserts` whether it only adds lines, `added`/`removed` count the
-    lines that really changed, and `origin` is the file that was renamed or copied.
+    lines that really changed, `origin` is the file that was renamed or copied, and
+    `evidence` a statement that is true of the target and shows why a hunk is not placed.
     """
 
     id: HunkId
@@ -132,6 +133,7 @@ class HunkResult(NamedTuple):
     removed: int = 0
     origin: str = ""
     proposal: Proposal | None = None
+    evidence: str = ""
 
 
 class StackResult(NamedTuple):

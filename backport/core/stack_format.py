@@ -15,6 +15,7 @@ from backport.core.tables import MAX_PROBLEMS, EnoughProblems, Table, nearest, p
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 SUFFIX = ".patch"
+_IMPORTED = re.compile(NAME.pattern + "@[0-9a-f]{8}")
 _CLAUSE = re.compile(r"\s*(?:===?|!=|>=|<=|~=|>|<)\s*v?\d[\w.+*-]*\s*", re.ASCII)
 # lines that git takes for the end of a message when it is mailed, or for a header
 _BREAKS_MESSAGE = re.compile(r"---|diff -|Index: |From \S|From: ")
@@ -83,10 +84,16 @@ def _upstream(table: Table) -> Upstream:
         table.text("relation", default="rewrite", choices=RELATIONS),
         table.texts("commits"),
         table.text("source", default=""),
+        table.texts("imported"),
     )
     for commit in upstream.commits:
         if not re.fullmatch(r"[0-9a-f]{7,64}", commit):
             table.problem("commits", f"{commit!r} is not a commit id")
+    for patch in upstream.imported:
+        if not _IMPORTED.fullmatch(patch):
+            table.problem(
+                "imported", f"{patch!r} is not NAME@DIGEST, as `backport import` notes it"
+            )
     table.finish()
     return upstream
 

@@ -1,4 +1,4 @@
-"""Write a stack's `stack.toml`, and note the commits of a moved pull request in one."""
+"""Write a stack's `stack.toml`, and note in one where a change that moved is now."""
 
 from __future__ import annotations
 
@@ -27,25 +27,42 @@ def render_stack_toml(stack: Stack) -> str:
     origin.append(f"relation = {quoted(up.relation)}")
     origin += [f"commits  = {listed(up.commits)}"] if up.commits else []
     origin += [f"source   = {quoted(up.source)}"] if up.source else []
+    origin += [f"imported = {listed(up.imported)}"] if up.imported else []
     return "\n".join([*lines, "", "[upstream]", *origin]) + "\n"
 
 
-def with_commits(text: str, commits: Sequence[str]) -> str | None:
-    """The text of a stack's file with these upstream commits and all else as it was.
+def with_origin(text: str, stack: Stack) -> str | None:
+    """The text of a stack's file with the stack's home, commits, source and imported patches.
 
-    None where there is no list of commits that can be told from the rest; then a
-    person has to write it.
+    All else is as it was, and what the stack does not know stays. None where these
+    cannot be told from the rest; then a person has to write them.
     """
     before, source = parse_toml("stack.toml", text)
-    if source.problems:
+    if source.problems or not isinstance(before.get("upstream"), dict):
         return None
-    found = re.search(r"^commits\s*=\s*\[[^\]]*\]", text, re.MULTILINE)
-    if not found:
-        return None
-    new = text[: found.start()] + f"commits = {listed(commits)}" + text[found.end() :]
+    up = stack.upstream
+    known = {"commits": up.commits, "source": up.source, "imported": up.imported}
+    origin = {key: list(v) if isinstance(v, tuple) else v for key, v in known.items() if v}
+    head, header, rest = text.partition("\n[upstream]")
+    new = _with_key(head, "home", stack.home, before.get("home"))
+    table, mark, others = rest.partition("\n[")
+    for key, value in origin.items():
+        table = _with_key(table, key, value, before["upstream"].get(key))
+    new += header + table + mark + others
     after, _ = parse_toml("stack.toml", new)
-    expected = {**before, "upstream": {**before.get("upstream", {}), "commits": list(commits)}}
+    expected = {**before, "home": stack.home, "upstream": {**before["upstream"], **origin}}
     return new if after == expected else None
+
+
+def _with_key(table: str, key: str, value: str | Sequence[str], old: object) -> str:
+    """The text of a table with this value of the key, at its place or else as the last one."""
+    if value == old:
+        return table
+    said = quoted(value) if isinstance(value, str) else listed(value)
+    place = re.compile(rf"^({key}\s*=\s*)(?:\[[^\]]*\]|\"[^\"\n]*\")", re.MULTILINE)
+    if place.search(table):
+        return place.sub(lambda found: found[1] + said, table, count=1)
+    return f"{table.rstrip()}\n{key:8} = {said}\n" + "\n" * table.endswith("\n\n")
 
 
 def listed(items: Sequence[str]) -> str:

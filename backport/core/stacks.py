@@ -15,7 +15,9 @@ class Upstream(NamedTuple):
     """The change that a stack carries: repository, pull request, its state and commits.
 
     `relation` says whether the patches came from those commits (cherry-pick) or
-    were written here from the description (rewrite); `source` is what was imported.
+    were written here from the description (rewrite); `source` is what was imported
+    (a path below or beside the library starts with a dot), and `imported` names each
+    patch as it was then (`name@digest`).
     """
 
     repo: str = ""
@@ -24,6 +26,7 @@ class Upstream(NamedTuple):
     relation: str = "rewrite"
     commits: tuple[str, ...] = ()
     source: str = ""
+    imported: tuple[str, ...] = ()
 
 
 class Stack(NamedTuple):
@@ -73,3 +76,8 @@ def stack_digest(texts: list[tuple[str, bytes]]) -> str:
         summed.update(f"{name}\0{len(text)}\0".encode())
         summed.update(text)
     return summed.hexdigest()[:12]
+
+
+def digest_of(text: bytes) -> str:
+    """Eight hex digits that tell one text of a patch file from another."""
+    return hashlib.sha256(text).hexdigest()[:8]

@@ -102,6 +102,8 @@ def parse_toml(name: str, text: str) -> tuple[dict[str, Any], Source]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         where = f"{name}:{found.group(1)}:{found.group(2)}" if found else name
+        if "end of document" in str(error):
+            where = f"{name}:{text.rstrip().count(chr(10)) + 1}"
         source.problems.append(f"{where}: not TOML: {str(error).partition(' (at')[0]}")
         return {}, source
 

@@ -102,6 +102,7 @@ def hunk_json(hunk: HunkResult) -> dict[str, Any]:
         "added": hunk.added,
         "removed": hunk.removed,
         **({"proposal": hunk.proposal._asdict()} if hunk.proposal else {}),
+        **({"evidence": hunk.evidence} if hunk.evidence else {}),
     }
 
 

@@ -11,6 +11,7 @@ from backport.core.outcomes import (
     Finding,
     HunkResult,
     Outcome,
+    Severity,
     Status,
 )
 from backport.core.reports import Offer, Report, StackReport, TargetReport
@@ -61,8 +62,19 @@ def check_lines(checks: Sequence[CheckResult], verbose: bool) -> list[str]:
         left = len(check.findings) - len(shown)
         lines += [f"  and {left} more; see them with -v or --json"] if left else []
         lines += [f"    {finding.mend}" for finding in check.findings[:1] if finding.mend]
+        lines += [f"    {line}" for finding in shown for line in accept_block(finding)]
     quiet = [c.name for c in checks if c.status is Status.PASSED and not c.findings and not c.note]
     return [*lines, f"passed: {', '.join(quiet)}"] if quiet else lines
+
+
+def accept_block(finding: Finding) -> list[str]:
+    """The manifest entry that records an error as harmless, where that is a mend; else nothing."""
+    if finding.severity is not Severity.ERROR or "[[accept]]" not in finding.mend.replace("`", ""):
+        return []
+    from backport.core.manifest_writing import entry_lines
+    from backport.core.manifests import Accept
+
+    return entry_lines(Accept("", "", finding.code, finding.path, finding.symbol))
 
 
 def audit_lines(target: TargetReport, quiet: bool, verbose: bool) -> list[str]:
@@ -72,6 +84,7 @@ def audit_lines(target: TargetReport, quiet: bool, verbose: bool) -> list[str]:
     for finding in found:
         lines.append(finding_line(finding))
         lines += [f"  {finding.mend}"] if verbose and finding.mend else []
+        lines += [f"  {line}" for line in accept_block(finding)]
     if quiet:
         return lines
     counts = Counter(str(finding.severity) for finding in found)
@@ -147,6 +160,8 @@ def _partly_there(stack: StackReport) -> list[str]:
     result = stack.result
     if result.outcome != "conflict":
         return []
+    if skip := skip_block(stack):
+        return [f"{result.stack}: {skip[0]}", *(f"  {line}" for line in skip[1:])]
     there = [hunk for hunk in result.hunks if hunk.outcome is Outcome.ALREADY]
     lines = [f"{hunk.source}: note: {hunk.path}: {hunk.detail} [already]" for hunk in there]
     if there and not any(hunk.outcome.failed for hunk in result.hunks):
@@ -203,8 +218,32 @@ def paste_block(hunk: HunkResult) -> list[str]:
     verb, put = "drop", []
     if hunk.outcome is Outcome.AMBIGUOUS:
         verb, put = "reanchor", ['put    = "in "']
-    elif hunk.outcome is Outcome.CONFLICT and hunk.inserts:
+    elif hunk.outcome is Outcome.CONFLICT and hunk.inserts and not _is_gone(hunk):
         verb, put = "reanchor", ['put    = "before "']
-    evidence = "present" if hunk.outcome is Outcome.ALREADY else "absent"
-    when = f'when   = {{ {evidence} = "{hunk.path}: " }}'
-    return [f"[[{verb}]]", f'hunk   = "{hunk.id}"', *put, 'reason = ""', when]
+    return [f"[[{verb}]]", f'hunk   = "{hunk.id}"', *put, 'reason = ""', _when(hunk)]
+
+
+def _when(hunk: HunkResult) -> str:
+    """What is true of the target; where the tool knows nothing, a form to fill in."""
+    from backport.core.stack_writing import quoted
+
+    side, _, said = hunk.evidence.partition(" ")
+    if not said:
+        side = "present" if hunk.outcome is Outcome.ALREADY else "absent"
+        said = f"{hunk.origin or hunk.path}: "
+    return f"when   = {{ {side} = {quoted(said)} }}"
+
+
+def _is_gone(hunk: HunkResult) -> bool:
+    """True where the whole file or symbol of a hunk is absent from the target."""
+    side, _, said = hunk.evidence.partition(" ")
+    return side == "absent" and (":" not in said or "::" in said.partition(" ")[0])
+
+
+def skip_block(stack: StackReport) -> list[str]:
+    """The entry that leaves out a stack of which everything needs what is not on the target."""
+    hunks = stack.result.hunks
+    if not hunks or not all(hunk.outcome.failed and _is_gone(hunk) for hunk in hunks):
+        return []
+    entry = [f'stack  = "{stack.result.stack}"', 'reason = ""', _when(hunks[0])]
+    return ["nothing of it has a place here; leave the whole stack out with:", "[[skip]]", *entry]

@@ -121,6 +121,7 @@ def _hunk(values: Mapping[str, Any]) -> HunkResult:
         _int(values.get("added", 0)),
         _int(values.get("removed", 0)),
         proposal=_proposal(values.get("proposal")),
+        evidence=_str(values.get("evidence")),
     )
 
 

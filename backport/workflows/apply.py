@@ -14,7 +14,7 @@ from backport.core.display import counted
 from backport.core.evaluating import Evaluation, evaluate
 from backport.core.locks import compare_lock, lock_content, render_lock
 from backport.core.manifests import Manifest
-from backport.core.messages import squash_message
+from backport.core.messages import lost_lines, squash_message, stack_of_message
 from backport.core.objects import GitObject, Identity, render_commit
 from backport.core.outcomes import CheckResult, StackOutcome, Status
 from backport.core.paths import decode
@@ -120,9 +120,11 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
     evaluation = evaluate(manifest, library.stacks, base, preimages(checkout))
     if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
+        from backport.core.unplaced import with_evidence
         from backport.workflows.explaining import explained
 
         evaluation = explained(checkout, commit, library.stacks, evaluation)
+        evaluation = with_evidence(evaluation, library.stacks, base)
     trees: list[str] = []
     objects: list[GitObject] = []
     for step in evaluation.steps:
@@ -181,7 +183,7 @@ def _write(
     committer = checkout.identity(checkout.date(work.commit))
     stacks, commits = _commits(library, work, report, committer, checkout.algorithm)
     tip = commits[-1].id(checkout.algorithm) if commits else work.commit
-    did = _leave_branch(checkout, options, work, [*work.objects, *commits], tip)
+    did = _leave_branch(checkout, options, work, commits, tip)
     if options.lock:
         _write_lock(library, work)
         remember(library, work.manifest, work.base)
@@ -208,12 +210,12 @@ def _commits(
 
 
 def _leave_branch(
-    checkout: Checkout, options: Options, work: _Work, objects: list[GitObject], tip: str
+    checkout: Checkout, options: Options, work: _Work, commits: list[GitObject], tip: str
 ) -> str:
     branch = work.manifest.branch
     old = checkout.branch_tip(branch)
     if old != tip:
-        _refuse_foreign(checkout, options, work, old)
+        _refuse_foreign(checkout, options, work, old, commits)
     held = checkout.checked_out(branch)
     if held and old != tip and not options.checkout:
         raise EnvironmentProblem(
@@ -223,7 +225,7 @@ def _leave_branch(
     if options.checkout:
         _refuse_checkout(checkout, held, tip)
     if old != tip:
-        checkout.store(objects)
+        checkout.store([*work.objects, *commits])
     if options.checkout:
         checkout.switch(tip)
     if old != tip:
@@ -252,8 +254,10 @@ def _refuse_checkout(checkout: Checkout, held: Path | None, tip: str) -> None:
         )
 
 
-def _refuse_foreign(checkout: Checkout, options: Options, work: _Work, old: str | None) -> None:
-    """A branch that holds commits of somebody else is not replaced unasked."""
+def _refuse_foreign(
+    checkout: Checkout, options: Options, work: _Work, old: str | None, commits: list[GitObject]
+) -> None:
+    """A branch that holds commits or words of somebody else is not replaced unasked."""
     if old is None or options.force:
         return
     made = checkout.history(old, work.commit)
@@ -270,13 +274,27 @@ def _refuse_foreign(checkout: Checkout, options: Options, work: _Work, old: str 
             f"(the newest is {foreign[0][:12]}); "
             "move them elsewhere, or give --force to replace them"
         )
-    amended = [commit for commit, _ in made if not checkout.is_as_made(commit)]
+    amended = [(commit, text) for commit, text in made if not checkout.is_as_made(commit)]
     if amended and checkout.tree(old).id != work.tree:
         raise BadInput(
-            f"{amended[0][:12]} on branch {branch} was changed after `apply` made it; take that "
+            f"{amended[0][0][:12]} on branch {branch} was changed after `apply` made it; take that "
             f"back with `backport refresh --target {work.manifest.name}`, or give --force to "
             "replace it"
         )
+    _refuse_reworded(work, amended, "\n".join(decode(commit.data) for commit in commits))
+
+
+def _refuse_reworded(work: _Work, amended: list[tuple[str, str]], new: str) -> None:
+    """What a person wrote into the message of a commit is not lost unasked."""
+    for commit, message in amended:
+        lost = lost_lines(message, new)
+        if lost:
+            branch, stack = work.manifest.branch, stack_of_message(message)
+            raise BadInput(
+                f"the message of {commit[:12]} on branch {branch} was changed after `apply` made "
+                f"it ({lost[0]!r}); take it over into `why` of patches/{stack}/stack.toml, or keep "
+                f"the commit with `git branch parked {branch}` and give --force to replace it"
+            )
 
 
 def export_target(

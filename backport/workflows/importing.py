@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from pathlib import Path
 from typing import NamedTuple
 
 from backport.ancestry import tags
@@ -20,9 +18,7 @@ from backport.core.objects import GitObject
 from backport.core.outcomes import HunkResult, StackOutcome
 from backport.core.parsing import parse_diff
 from backport.core.patches import FilePatch, Patch
-from backport.core.rendering import render_patch
-from backport.core.stack_format import NAME, is_header_of_body
-from backport.core.stack_writing import render_stack_toml
+from backport.core.stack_format import is_header_of_body
 from backport.core.stacks import Stack, Upstream
 from backport.core.trees import Entry, Overlay
 from backport.errors import BackportError, BadInput
@@ -30,6 +26,7 @@ from backport.git_diffs import difference as diff_between
 from backport.library import Library
 from backport.workflows.incoming import STANDARD_INPUT, Incoming, text_at
 from backport.workflows.preimages import preimages
+from backport.workflows.stack_files import refuse_name
 
 
 class Homeless(BackportError):
@@ -143,6 +140,12 @@ class Plan(NamedTuple):
 
     stack: Stack
     notes: tuple[str, ...] = ()
+
+    def recorded_as(self, source: str) -> Plan:
+        """The plan of a stack that came from a file or folder of that name ("": it did not)."""
+        origin = self.stack.upstream
+        stack = self.stack._replace(upstream=origin._replace(source=source or origin.source))
+        return Plan(stack, self.notes)
 
 
 class Wanted(NamedTuple):
@@ -278,68 +281,3 @@ def _mailable(why: str) -> str:
             break
         kept.append(line.rstrip())
     return "\n".join(kept).strip("\n")
-
-
-def write(root: Path, stack: Stack, force: bool) -> list[Path]:
-    """Write the patches and the series of a stack; a new one also gets its `stack.toml`.
-
-    The folder is made whole beside its place and moved there: a run that is killed
-    leaves the old stack or the new one, or, between the moves, the old one as
-    `.<stack>.old`, which the next run brings back. Raises BadInput where the stack
-    exists and `force` is off.
-    """
-    folder = root / "patches" / stack.name
-    old, new = (folder.with_name(f".{stack.name}.{word}") for word in ("old", "new"))
-    if old.exists() and not folder.exists():
-        old.rename(folder)  # a run was killed between the two moves below
-    paths = planned(root, stack, force)
-    for left in (old, new):
-        shutil.rmtree(left, ignore_errors=True)
-    _fill(new, folder, stack)
-    if folder.exists():
-        folder.rename(old)
-    new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-    return paths
-
-
-def planned(root: Path, stack: Stack, force: bool) -> list[Path]:
-    """What `write` would write; raises what it would raise."""
-    refuse_name(stack.name)
-    folder = root / "patches" / stack.name
-    if (folder / "series").exists() and not force:
-        raise BadInput(
-            f"patches/{stack.name} exists; give --force to write its patches again, "
-            "or --update to see what moved"
-        )
-    return [folder / name for name in _texts(folder, stack)]
-
-
-def _fill(new: Path, folder: Path, stack: Stack) -> None:
-    """A copy of the stack's folder, if there is one, with these patches."""
-    if folder.exists():
-        ignored = shutil.ignore_patterns("*.patch", "series")
-        try:
-            shutil.copytree(folder, new, symlinks=True, ignore=ignored)
-        except shutil.Error as error:
-            shutil.rmtree(new)
-            problems = (f"{path}: cannot be copied: {why}" for path, _, why in error.args[0])
-            raise BadInput(problems) from None
-    new.mkdir(parents=True, exist_ok=True)
-    for name, text in _texts(new, stack).items():
-        (new / name).write_bytes(text)
-
-
-def _texts(folder: Path, stack: Stack) -> dict[str, bytes]:
-    """The files of a stack by name; a `stack.toml` that the folder has stays as it is."""
-    texts = {f"{patch.name}.patch": render_patch(patch) for patch in stack.patches}
-    if not (folder / "stack.toml").exists():
-        texts["stack.toml"] = render_stack_toml(stack).encode()
-    texts["series"] = "".join(f"{patch.name}\n" for patch in stack.patches).encode()
-    return texts
-
-
-def refuse_name(stack: str) -> None:
-    """Raises BadInput where a stack cannot be called that."""
-    if not NAME.fullmatch(stack):
-        raise BadInput(f"{stack!r} is no stack name (lower-case words joined by dashes)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from email.utils import parseaddr
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -13,6 +14,7 @@ from backport.ancestry import fork_point
 from backport.checkout import Checkout, Commit
 from backport.core.canonical import patch_name, with_scopes
 from backport.core.cursors import PatchError
+from backport.core.dep3 import read_heading
 from backport.core.exports import mail_date
 from backport.core.listings import LISTS, ListingError, bare_name, numbered, read_listing
 from backport.core.mailboxes import Letter, first_twice, read_mailbox
@@ -223,12 +225,28 @@ def of_folder(folder: Path, wish: Wish = PLAIN) -> Incoming:
     names, notes = _order(folder)
     for name in names:
         path = folder / name
-        letters = _letters(read_file(path, MAX_MAILBOX), str(path))
+        data = read_file(path, MAX_MAILBOX)
+        letters = _letters(data, str(path))
         alone = len(letters) == 1
+        letters = [_headed(letters[0], data)] if alone else letters
         fallback = patch_name(bare_name(path.stem)) if alone else ""
         found += [(letter, fallback) for letter in letters]
     made = _of_letters(found, str(folder), wish)
+    if len(made.patches) == 1 and not made.why:
+        made = made._replace(why=made.patches[0].body)
     return made._replace(notes=(*notes, *made.notes))
+
+
+def _headed(letter: Letter, data: bytes) -> Letter:
+    """The patch of a series file with what quilt's header says of it."""
+    heading = read_heading(data) if letter.patch else None
+    if letter.patch is None or heading is None:
+        return letter
+    patch = letter.patch._replace(subject=heading.subject, body=heading.body)
+    name, address = parseaddr(heading.author)
+    if "@" in address:
+        patch = patch._replace(author=Author(name or address, address, patch.author.date))
+    return letter._replace(patch=patch, subject=heading.subject, body=heading.body)
 
 
 def _order(folder: Path) -> tuple[list[str], list[str]]:

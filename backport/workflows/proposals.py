@@ -81,12 +81,18 @@ def _proposed(target: TargetReport, hunk: HunkResult) -> list[_Taken]:
 
 
 def _decided(target: TargetReport, hunk: HunkResult, made: str) -> list[_Taken]:
-    offers = [o for o in target.offers.get(str(hunk.id), ()) if o.made == made]
+    offers = [o for o in target.offers.get(str(hunk.id), ()) if _called(o.made, made)]
     left = "as it was decided there; read whether it holds here as well"
     return [
         _Taken(target.target, hunk, [_origin(offer), *offer.lines], offer.diff, left)
         for offer in offers
     ]
+
+
+def _called(target: str, said: str) -> bool:
+    """True where a person may mean the target by this: `me/v0.28.0`, `v0.28.0` or `0.28.0`."""
+    version = target.rpartition("/")[2]
+    return said in (target, version, version.removeprefix("v"))
 
 
 def _origin(offer: Offer) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from backport.ancestry import earlier_tips
 from backport.checkout import Checkout
 from backport.commit_tree import CommitTree
 from backport.core.applying import apply_stack
@@ -93,7 +94,7 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
         stack = library.stacks[name]
         changed = _difference(checkout, under, wanted, stack, manifest)
         if changed:
-            _be_current(branch, stack, manifest, checkout.message(commits[0]))
+            _be_current(checkout, branch, stack, manifest, commits[0])
             amendments.append(Amendment(stack, under, wanted, changed, tuple(commits[1:])))
         under = wanted
         trees.append(wanted.id)
@@ -110,24 +111,39 @@ def uncommitted(checkout: Checkout, branch: str) -> list[str]:
         return there.dirty()
 
 
-def _be_current(branch: str, stack: Stack, manifest: Manifest, message: str) -> None:
+def _be_current(
+    checkout: Checkout, branch: str, stack: Stack, manifest: Manifest, commit: str
+) -> None:
     """Raises BadInput where the branch was made of other patches than the library holds now,
     or with other decisions.
 
     What differs then is not what a person amended, and taking it back would undo them.
     """
-    made, decided = digests_of_message(message)
+    made, decided = digests_of_message(checkout.message(commit))
+    mend = _to_keep(checkout, branch, manifest, commit)
     if made != stack.digest:
         raise BadInput(
             f"branch {branch} was made of {stack.name}@{made}, which is {stack.digest} now, and "
-            "differs from it; amend a branch that `backport apply` has made of these patches"
+            f"differs from it; {mend}"
         )
     if decided and decided != manifest.decides(stack.name):
         raise BadInput(
             f"{manifest.source} decides otherwise about {stack.name} than when branch {branch} was "
-            "made, and the branch differs from it; amend a branch that `backport apply` has made "
-            "with this manifest"
+            f"made, and the branch differs from it; {mend}"
         )
+
+
+def _to_keep(checkout: Checkout, branch: str, manifest: Manifest, commit: str) -> str:
+    """How to get a branch of what the library holds now, without losing what was amended."""
+    anew = f"backport apply --target {manifest.name}"
+    if checkout.is_as_made(commit):
+        return f"make it anew with `{anew}`, and amend that"
+    made = next(filter(checkout.is_as_made, earlier_tips(checkout, branch)), "")
+    taken = f"git diff {made[:12]} parked | git apply -3" if made else "git cherry-pick -n parked"
+    return (
+        f"to keep what was amended: `git branch parked {branch}`, `{anew} --force --checkout`, "
+        f"`{taken}`, `git commit --amend --no-edit`, and refresh then"
+    )
 
 
 def _other_stacks(
@@ -278,12 +294,20 @@ def prove(library: Library, manifest: Manifest, found: Refresh) -> None:
         )
 
 
-def next_command(checkout: Checkout, manifest: Manifest, found: Refresh) -> str:
-    """What makes the target's branch, and its lock, of what was written."""
+def next_command(
+    checkout: Checkout, manifest: Manifest, found: Refresh, places: Mapping[str, str | None]
+) -> str:
+    """What makes the target's branch, and its lock, of what was written.
+
+    `places` are the options that a person gave to say where things are.
+    """
+    import shlex
+
+    where = "".join(f" {key} {shlex.quote(said)}" for key, said in places.items() if said)
     here = str(checkout.checked_out(manifest.branch)) == checkout.shown
     held = " --checkout" * here
     force = " --force" * (found.foreign and found.branch == manifest.branch)
-    return f"backport apply --target {manifest.name} --lock{held}{force}"
+    return f"backport apply --target {manifest.name} --lock{held}{force}{where}"
 
 
 def write(root: Path, files: Mapping[str, bytes | None]) -> list[Path]:

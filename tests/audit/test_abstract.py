@@ -50,6 +50,13 @@ def test_what_can_be_made(change: dict[str, str]) -> None:
     assert said(WHOLE, change) == []
 
 
+def test_a_class_that_gives_none_of_several_leaves_them_to_others() -> None:
+    base = WHOLE | {"eng/face.py": MORE, "eng/impl.py": ""}
+    none, one = GONE["eng/impl.py"], GONE["eng/impl.py"].replace("forward", "load")
+    assert said(base, {"eng/impl.py": none}) == []
+    assert said(base, {"eng/impl.py": one}) == ["eng/impl.py:4 abstract-method Impl.apply"]
+
+
 def test_nothing_asks_where_abc_does_not() -> None:
     plain = WHOLE | {"eng/face.py": FACE.format("")}
     assert said(plain, GONE) == []

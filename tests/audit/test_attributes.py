@@ -216,6 +216,35 @@ def test_a_rename_leaves_users_behind_in_and_out_of_the_file() -> None:
     ]
 
 
+EXTENDING = {
+    "a class in a function": (
+        "def make(base):\n    class T({}, base):\n        val = 1\n\n    return T\n",
+        True,
+    ),
+    "type()": ("T = type('T', ({}, list), {{'val': 1}})\n", True),
+    "computed bases": ("class T(*({}, list)):\n    val = 1\n", True),
+    "a list of bases": ("bases = ({},)\n\n\nclass T(*bases):\n    val = 1\n", True),
+    "a class that the table knows": ("class T({}):\n    pass\n", False),
+    "an argument of a generic": ("class T(list[{}]):\n    pass\n", False),
+    "a class inside of it": ("class T({}.Inner):\n    pass\n", False),
+}
+
+
+@pytest.mark.parametrize(("text", "silent"), EXTENDING.values(), ids=EXTENDING.keys())
+def test_what_extends_a_class_out_of_sight(text: str, *, silent: bool) -> None:
+    own = (
+        "class Own:\n    class Inner:\n        pass\n\n    def f(self):\n        return self.val\n"
+    )
+    found = said({}, {"a.py": f"{own}\n\n{text.format('Own')}"}, checks={"attributes"})
+    assert found == ([] if silent else ["a.py:6 unknown-attribute Own.val"])
+
+
+def test_a_mixin_that_nobody_mixes() -> None:
+    own = "class {}:\n    def f(self):\n        return self.val\n"
+    assert said({}, {"a.py": own.format("TestMixin")}) == []
+    assert said({}, {"a.py": own.format("Mixer")}) == ["a.py:3 unknown-attribute Mixer.val"]
+
+
 def test_a_dropped_assignment_is_missed_although_others_assign_that_name() -> None:
     base = {
         "a.py": "class A:\n    def __init__(self):\n        self.w = 1\n        self.b = 2\n\n"

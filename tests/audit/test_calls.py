@@ -105,6 +105,9 @@ BASE = {
 }
 
 HEAD = """\
+import functools
+from functools import partial
+
 from pkg.layers import Base, Layer, Meta, Pair, Plain
 from pkg.ops import anything, cached, gather, kernel, strict, wrapped
 
@@ -148,6 +151,18 @@ FAULTS = {
         "self.child(1, mask=2)",
         "unexpected-keyword Layer(mask)",
     ),
+    "a keyword that is handed on": (
+        "partial(gather, scal=1)",
+        "unexpected-keyword gather(scal)",
+    ),
+    "a keyword that is handed on to a method": (
+        "functools.partial(self.child.prepare, 1, rank=2)",
+        "unexpected-keyword Base.prepare(rank)",
+    ),
+    "too many that are handed on": (
+        "partial(gather, 1, 2, 3)",
+        "too-many-arguments gather()",
+    ),
     "a launch without an argument": (
         "kernel[(1,)](1, BLOCK=2)",
         "missing-argument kernel(seq_lens)",
@@ -167,6 +182,11 @@ SOUND = {
     "launch options": "kernel[(1,)](1, 2, 3, num_warps=4, waves_per_eu=1, enable_reflect_ftz=True)",
     "a child that is called": "self.child(1, positions=2)",
     "what an override takes": "base.forward(1, extra=2)",
+    "a part of the arguments": (
+        "partial(gather), partial(gather, scale=2), partial(strict, b=2), partial(anything, x=1), "
+        "partial(*args), partial(gather, 1, **kwargs), partial(wrapped, x=1), partial(Layer, 1)"
+    ),
+    "another partial": "others.partial(gather, scal=1)",
     "other projects": "torch.empty(1, nonsense=2)",
 }
 

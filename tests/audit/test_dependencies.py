@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
+from backport.audit.checks import dependencies
+from backport.audit.requirements import oldest
 from backport.core.outcomes import Status
 from tests.audit.builders import Texts, files, findings, results, said
 
@@ -69,6 +73,19 @@ def test_one_of_what_stands_below_the_other_is_told() -> None:
         "a.py:3 newer-dependency kernels.fresh",
         "a.py:5 newer-dependency kernels.fresher",
     ]
+
+
+def test_what_trees_ask_for_is_read_once_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Mock(side_effect=oldest)
+    monkeypatch.setattr(dependencies, "oldest", read)
+    assert len(spoken("import kernels\n\nkernels.fresh\nkernels.recent\n")) == 2
+    assert read.call_count == 2  # the target and the home
+
+
+def test_a_requirement_for_other_pythons_is_none() -> None:
+    project = {"pyproject.toml": '[project]\nrequires-python = ">=3.12"\n'}
+    base = {**project, "requirements.txt": "kernels>=1.2; python_version < '3.12'\nkernels>=1.4"}
+    assert spoken("import kernels\n\nkernels.fresh\n", base) == []
 
 
 def test_a_raised_requirement_is_enough() -> None:

@@ -71,6 +71,11 @@ SOUND = {
     "the same import again": "from os import sep\nfrom os import sep, path\n",
     "a declaration and its value": "class A:\n    x: int\n    x: int = 1\n",
     "short calls again": "def f(x):\n    x.step()\n    x.step()\n    return x\n",
+    "two lines read by loops": (
+        "def f(x):\n"
+        + 2 * "    while True:\n        line = x.readline()\n        if line:\n            break\n"
+        + "    return line\n"
+    ),
     "computed keys": "a = 1\nT = {a: 1, a: 2}\n",
 }
 

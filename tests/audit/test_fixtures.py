@@ -55,6 +55,35 @@ FAULTS = {
         ),
         "5 missing-fixture test_it(default_cfg)",
     ),
+    "what takes the values of a mark": (
+        (
+            "import pytest\n\n\n@pytest.mark.parametrize('srv', [1], indirect=True)\n"
+            "def test_it(srv):\n    pass\n"
+        ),
+        "5 missing-fixture test_it(srv)",
+    ),
+    "what takes some of the values of a mark": (
+        (
+            "import pytest\n\n\n@pytest.mark.parametrize('a, srv', [(1, 2)], indirect=['srv'])\n"
+            "def test_it(a, srv):\n    pass\n"
+        ),
+        "5 missing-fixture test_it(srv)",
+    ),
+    "a mark of a test": (
+        "import pytest\n\n\n@pytest.mark.usefixtures('top', 'dist')\ndef test_it():\n    pass\n",
+        "4 missing-fixture usefixtures(dist)",
+    ),
+    "a mark of a module": (
+        "import pytest\n\npytestmark = pytest.mark.usefixtures('dist')\n",
+        "3 missing-fixture usefixtures(dist)",
+    ),
+    "a mark of a class": (
+        (
+            "import pytest\n\n\n@pytest.mark.usefixtures('dist')\nclass TestIt:\n"
+            "    def test_it(self):\n        pass\n"
+        ),
+        "4 missing-fixture usefixtures(dist)",
+    ),
     "a fixture of a patched class": (
         (
             "import pytest\nfrom unittest.mock import patch\n\n\n@patch('a.b')\nclass TestIt:\n"
@@ -124,6 +153,17 @@ SOUND = {
         "from unittest import mock\n\n\n@mock.patch('a.b')\ndef test_it(patched):\n    pass\n"
     ),
     "helpers of tests": "def helper(x):\n    return x\n\n\ndef test_it():\n    helper(1)\n",
+    "marks that ask for what there is": (
+        "import pytest\n\n\n@pytest.fixture\ndef own():\n    return 1\n\n\n"
+        "@pytest.mark.usefixtures('own', 'top', 'renamed', 'from_a_plugin', 'tmp_path', *MORE)\n"
+        "@pytest.mark.parametrize('top', [1], indirect=True)\n"
+        "@pytest.mark.parametrize('a', [1], indirect=False)\n"
+        "@pytest.mark.parametrize('b', [1], indirect=MORE)\ndef test_it(top, a, b):\n    pass\n"
+    ),
+    "marks of what pytest leaves alone": (
+        "import pytest\n\n\nclass Cases:\n    @pytest.mark.usefixtures('dist')\n"
+        "    def test_it(self):\n        pass\n"
+    ),
     "a fixture of a plug-in, as other tests show": "def test_it(from_a_plugin):\n    pass\n",
 }
 

@@ -43,6 +43,14 @@ FAULTS: dict[str, tuple[Texts, list[str]]] = {
         {"setup.py": "SCRIPTS = [\n    'bin/one',\n    'bin/all',\n    'bin/two',\n]\n"},
         ["setup.py:3 missing-file bin/all"],
     ),
+    "by a command that the tree declares": (
+        {"sub/CMakeLists.txt": "define_extension_target(y SOURCES src/z.cc)\n"},
+        ["sub/CMakeLists.txt:1 missing-file src/z.cc"],
+    ),
+    "appended, several in one text": (
+        {"sub/CMakeLists.txt": '# )\nif(X)\n  list(APPEND Y\n    "src/y.cc;src/z.cc")\nendif()\n'},
+        ["sub/CMakeLists.txt:4 missing-file src/z.cc"],
+    ),
 }
 
 SOUND: dict[str, Texts] = {
@@ -60,8 +68,36 @@ SOUND: dict[str, Texts] = {
     "a list of other things": {"a.py": "X = ['bin/one', 'text/plain', 'text/html']\n"},
     "a folder": {"a.py": "X = ['bin/one', 'bin/two', 'sub/src']\n"},
     "beside the file": {"sub/a.py": "X = ['bin/one', 'bin/two', 'src/y.cc']\n"},
+    "what is made in a folder of its own": {"a.py": "X = ['bin/one', 'bin/two', 'dist/x']\n"},
+    "what a call is given": {"a.py": "print(['cp', 'bin/one', 'bin/two', 'bin/three'])\n"},
     "no list of paths": {"a.py": "X = ['bin/one', 'bin/two', 'bin/three four', 'bin']\n"},
 }
+
+# Commands that read a path of another place, or make the file.
+COMMANDS = {
+    "a custom command": "add_custom_command(OUTPUT csrc/k.cu COMMAND python gen.py)",
+    "a file that one makes": "set(K csrc/k.cu)\nadd_custom_command(OUTPUT csrc/k.cu)",
+    "a list of what one makes": "set(K csrc/k.cu)\nadd_custom_command(OUTPUT ${K})",
+    "a configured file": "configure_file(csrc/ops.cu csrc/version.h)",
+    "a written file": 'file(WRITE csrc/k.cpp "int x;")\nadd_library(k csrc/k.cpp)',
+    "a header of the system": "find_path(NUMA NAMES numa/numa.h)",
+    "a header that is asked for": "check_include_file(sys/stat.h HAVE_STAT)",
+    "a prefix of another project": (
+        "set(K src/k.cpp)\nlist(TRANSFORM K PREFIX ${other_SOURCE_DIR}/)"
+    ),
+    "a question": "if(EXISTS other/k.h)\nendif()",
+    "a message": 'message(STATUS "see csrc/k.cu now")',
+    "a text": 'set(HELP "see csrc/k.cu now")',
+    "another name in the end": "install(FILES csrc/ops.cu RENAME csrc/k.cpp)",
+    "another name": 'string(REPLACE csrc/ops.cu csrc/k.hip S "${S}")',
+    "what hipify makes": "set(K csrc/k.hip)\nhipify_sources_target(K x csrc/ops.cu)",
+    "remarks": '#[[\nset(K csrc/k.cu)\n]] #[=[ ]] set(K csrc/k.cu) ]=]\n# "\n# set(K csrc/k.cu)',
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_commands_that_list_nothing(command: str) -> None:
+    assert said(BASE, {"CMakeLists.txt": f"{CMAKE.format(more='')}{command}\n"}) == []
 
 
 @pytest.mark.parametrize(("change", "expected"), FAULTS.values(), ids=FAULTS.keys())

@@ -42,6 +42,27 @@ def test_an_imported_fixture_may_be_a_parameter() -> None:
 
 
 @needs_ruff
+def test_the_mend_names_the_rule() -> None:
+    text = "def f():\n    import x\n\n    def x():\n        pass\n\n    return x\n"
+    (finding,) = results({}, {"a.py": text})["ruff"].findings
+    assert (finding.message[-6:], finding.mend) == (
+        "(F811)",
+        "see what ruff says of it (`ruff rule F811`)",
+    )
+
+
+@needs_ruff
+def test_a_name_that_the_module_gets_without_a_statement() -> None:
+    filled = "for n in ('gather',):\n    globals()[n] = n\n\n\ndef f():\n    {}return gather\n"
+    assert results({}, {"a.py": filled.format("")})["ruff"].findings == ()
+    assert results({}, {"a.py": filled.format("del other\n    ")})["ruff"].findings == ()
+    served = "__all__ = ['gather']\n\n\ndef __getattr__(name):\n    return name\n"
+    assert results({}, {"a.py": served})["ruff"].findings == ()
+    closed = "__all__ = ['gather']\n"
+    assert "F822" in results({}, {"a.py": closed})["ruff"].findings[0].message
+
+
+@needs_ruff
 def test_ruff_is_compared_with_the_pristine_tree() -> None:
     text = "def f():\n    del unknown\n"
     assert results({"a.py": text}, {"a.py": f"# above\n{text}"})["ruff"].status is Status.PASSED

@@ -212,3 +212,81 @@ def test_the_fake_of_another_library_s_op_is_not_meant() -> None:
         "utils.py": "def direct_register_custom_op(op_name, op_func, fake_impl=None):\n    ...\n"
     }
     assert said(base | utils, {"ops.py": new}) == []
+
+
+RETURNS = """\
+from torch import Tensor
+from eng.reg import direct_register_custom_op
+
+
+def pack(q: Tensor) {real}
+
+
+def pack_fake(q: Tensor) {fake}
+
+
+direct_register_custom_op("pack", pack, fake_impl=pack_fake)
+"""
+PAIR = "-> tuple[Tensor, Tensor]:\n    return q, q"
+ONE, UNANNOTATED = "-> Tensor:\n    return q", ":\n    return q, q"
+NOTHING = "-> None:\n    q.zero_()"
+
+RETURNING = {
+    "one of two": (PAIR, ONE),
+    "two of one": (ONE, PAIR),
+    "two of one, without an annotation": (ONE, UNANNOTATED),
+    "nothing, though it says one": (ONE, "-> Tensor | None:\n    return None"),
+    "nothing of one": (ONE, NOTHING),
+    "one of nothing": (NOTHING, ONE),
+    "three of two": (PAIR, "-> tuple[Tensor, Tensor]:\n    return q, q, q"),
+}
+
+
+@pytest.mark.parametrize(("real", "fake"), RETURNING.values(), ids=RETURNING.keys())
+def test_a_fake_that_returns_another_number(real: str, fake: str) -> None:
+    text = RETURNS.format(real=real, fake=fake)
+    line = text.count("\n")
+    base = BASE | {"eng/pack.py": RETURNS.format(real=real, fake=real)}
+    assert said(base, {"eng/pack.py": text}) == [f"eng/pack.py:{line} fake-differs pack(returns)"]
+
+
+UNSURE = {
+    "the same": (PAIR, PAIR),
+    "what a helper returns": (PAIR, ":\n    return q.pair()"),
+    "now two and now one": (ONE, ":\n    if q:\n        return q, q\n    return q"),
+    "a body that raises": (ONE, "-> None:\n    raise NotImplementedError"),
+    "a list": ("-> list[Tensor]:\n    return [q]", PAIR),
+    "a tuple of any length": ("-> tuple[Tensor, ...]:\n    return q", PAIR),
+    "two annotated, a name returned": (PAIR, "-> tuple[Tensor, Tensor]:\n    return q"),
+    "an inner function that returns": (
+        NOTHING, "-> None:\n    def inner():\n        return q\n    inner()"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("real", "fake"), UNSURE.values(), ids=UNSURE.keys())
+def test_a_fake_whose_number_fits_or_is_open(real: str, fake: str) -> None:
+    assert said(BASE, {"eng/pack.py": RETURNS.format(real=real, fake=fake)}) == []
+
+
+def test_what_a_schema_says_that_an_op_returns() -> None:
+    change = BASE["csrc/bindings.cpp"].replace('epsilon) -> ()"', 'epsilon) -> (Tensor, Tensor)"')
+    assert said(BASE, {"csrc/bindings.cpp": change}) == ["eng/ext.py:16 fake-differs norm(returns)"]
+    for text in ("-> Tensor[]", "-> Tensor(a!)[]"):
+        change = BASE["csrc/bindings.cpp"].replace("epsilon) -> ()", f"epsilon) {text}")
+        assert said(BASE, {"csrc/bindings.cpp": change}) == []
+
+
+def test_an_op_that_writes_to_what_it_does_not_take() -> None:
+    change = BASE["eng/attn.py"].replace('mutates_args=["output"]', 'mutates_args=["out"]')
+    assert said(BASE, {"eng/attn.py": change}) == ["eng/attn.py:13 op-mutates attn_out(out)"]
+    change = BASE["eng/ext.py"].replace("mutates_args=()", 'mutates_args=("y",)')
+    assert said(BASE, {"eng/ext.py": change}) == ["eng/ext.py:6 op-mutates pad(y)"]
+
+
+@pytest.mark.parametrize(
+    "text", ['"unknown"', 'list("x")', '["x"]', '("y",), schema="(Tensor y) -> Tensor"']
+)
+def test_an_op_that_may_write(text: str) -> None:
+    change = BASE["eng/ext.py"].replace("mutates_args=()", f"mutates_args={text}")
+    assert said(BASE, {"eng/ext.py": change}) == []

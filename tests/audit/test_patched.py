@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from backport.audit.checks.patched import MISSING
+from backport.audit.checks.replaced import replaced
 from tests.audit.builders import findings
 
 BASE = {
@@ -71,6 +74,10 @@ FAULTS = {
         'def test_a():\n    layer = Layer()\n    patch.object(layer, "backward")',
         "layer.backward",
     ),
+    "of an object of two names": (
+        'def test_a():\n    one = ops.Layer()\n    two = one\n    patch.object(two, "backward")',
+        "two.backward",
+    ),
     "by pytest": (
         'def test_a(monkeypatch):\n    monkeypatch.setattr(ops, "split", None)',
         "ops.split",
@@ -110,6 +117,16 @@ SOUND = {
     "an object that nobody knows": 'def test_a(layer):\n    patch.object(layer, "split")',
     "a computed name": "def test_a(name):\n    patch.object(ops, name)",
     "a request of a client": 'def test_a(client):\n    client.patch("/eng/ops")',
+    "an object that an annotation tells of": (
+        "def test_a():\n    class Sub(Layer):\n        late = 1\n\n"
+        '    layer: Layer = Sub()\n    patch.object(layer, "late")'
+    ),
+    "a parameter that an annotation tells of": (
+        'def helper(layer: Layer):\n    patch.object(layer, "late")'
+    ),
+    "an object that a function makes": (
+        'def test_a():\n    layer = ops.layer()\n    patch.object(layer, "late")'
+    ),
     "under a guard": 'try:\n    patch.object(ops, "split")\nexcept AttributeError:\n    pass',
 }
 
@@ -135,6 +152,13 @@ def test_a_function_that_the_stack_renames_under_a_test_that_it_does_not_touch()
     change = {"eng/ops.py": BASE["eng/ops.py"].replace("def fused", "def fused_ops")}
     found = findings(base, change, checks=frozenset({"patched"}))
     assert [(f.path, f.symbol) for f in found] == [("tests/test_a.py", "eng.ops.fused")]
+
+
+def test_what_a_file_replaces_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Mock(side_effect=replaced)
+    monkeypatch.setattr("backport.audit.checks.patched.replaced", read)
+    assert len(missing('patch("eng.ops.a")\npatch("eng.ops.b")')) == 2
+    assert read.call_count == 1
 
 
 _LATER = 'patch.object(ops.Layer, "backward")'

@@ -65,6 +65,23 @@ def test_oldest(texts: dict[str, str], expected: dict[str, str]) -> None:
     assert found == {name: parse(text) for name, text in expected.items()}
 
 
+@pytest.mark.parametrize(
+    ("marker", "counts"),
+    [
+        ("python_version < '3.12'", False),
+        ("python_version >= '3.12'", True),
+        ("python_full_version > '3.12.1'", False),
+        ("sys_platform == 'darwin'", False),
+        ("platform_machine == 'x86_64' or platform_machine == 's390x'", True),
+        ("python_version ~= 'x'", True),
+    ],
+)
+def test_a_marker_that_leaves_out_the_oldest_python(marker: str, *, counts: bool) -> None:
+    tree = files({"requirements.txt": f"a>=2\na>=1; {marker}\n"})
+    found = oldest(tree.paths(), tree.entry, (3, 12))
+    assert found == {"a": parse("1" if counts else "2")}
+
+
 def test_pins_tell_their_line() -> None:
     found = pins("FROM x\nARG MORI_BRANCH=v1.1.0\n")["mori"]
     assert (found.line, found.tag) == (2, "v1.1.0")

@@ -102,7 +102,7 @@ def entry(verb: str, **values: str) -> str:
 BAD_INPUT: dict[str, tuple[Break, list[str]]] = {
     "a manifest that is not TOML": (
         add(MANIFEST, "stacks = [\n"),
-        [f"{MANIFEST}: not TOML: "],
+        [f"{MANIFEST}:5: not TOML: "],
     ),
     "a stack that is not TOML": (
         edit(STACK, "schema = 1", "schema 1"),

@@ -6,7 +6,7 @@ import pytest
 
 from backport.core.accepting import accept
 from backport.core.manifests import Accept
-from backport.core.outcomes import CheckResult, Status
+from backport.core.outcomes import CheckResult, Finding, Severity, Status
 
 ENTRY = Accept("harmless", "m.toml:3", "unknown-name", "a.py", "f")
 
@@ -27,3 +27,13 @@ def test_it_is_stale_where_everything_was_run() -> None:
     judged = accept(checks, (ENTRY,))[-1]
     assert judged.status is Status.FAILED
     assert judged.findings[0].code == "stale-accept"
+
+
+def test_a_code_that_is_spelt_wrong_is_told_the_right_one() -> None:
+    found = Finding("b.py", 1, 1, Severity.ERROR, "unknown-name", "no such name", "g")
+    checks = [CheckResult(name, Status.PASSED) for name in ("compile",)]
+    checks.append(CheckResult("audit", Status.FAILED, (found, found._replace(path="a.py"))))
+    judged = accept(checks, (ENTRY._replace(code="unknwon-name"),))[-1]
+    assert judged.findings[0].message.endswith("any more; did you mean unknown-name a.py g?")
+    judged = accept(checks, (ENTRY._replace(code="a-different-thing"),))[-1]
+    assert judged.findings[0].message.endswith("any more")

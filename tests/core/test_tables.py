@@ -153,7 +153,8 @@ NOT_TOML = {  # the words that follow are Python's own
     "x = 1\na b = 1\n": "f.toml:2:3: not TOML: ",
     "a = 1\na = 2\n": "f.toml:2:6: not TOML: ",
     'a = "x\n': "f.toml:1:7: not TOML: ",
-    "a = [": "f.toml: not TOML: ",
+    "a = [": "f.toml:1: not TOML: ",
+    "a = 1\nb = [\n  2,\n\n": "f.toml:3: not TOML: ",
 }
 
 

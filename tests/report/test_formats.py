@@ -21,7 +21,7 @@ from backport.report.junit import as_junit
 from backport.report.machine import as_json, problems_json
 from backport.report.markdown import LIMIT, as_markdown, code, plain
 from backport.report.outputs import FORMATS, rendered
-from backport.report.plain import as_text
+from backport.report.plain import as_text, check_lines
 from backport.report.problems import problems
 from backport.report.reading import NotAReport, parse_report
 from backport.report.sarif import as_sarif
@@ -371,3 +371,14 @@ def test_out_names_a_format_and_a_path() -> None:
 def test_a_file_that_cannot_be_written_is_said(report: Report, tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="cannot be written"):
         write_outs([Out("text", str(tmp_path))], report)
+
+
+def test_an_error_that_may_be_accepted_comes_with_its_entry() -> None:
+    mend = "raise the pin, or record with [[accept]] why it is harmless"
+    error = Finding("a.py", 1, 1, Severity.ERROR, "newer", "no", "aiter.f", mend)
+    block = ["[[accept]]", 'code   = "newer"', 'path   = "a.py"', 'symbol = "aiter.f"']
+    lines = check_lines([CheckResult("audit", Status.FAILED, (error,))], verbose=False)
+    assert lines[-5:] == [f"    {line}" for line in (*block, 'reason = ""')]
+    for other in (error._replace(severity=Severity.WARNING), error._replace(mend="raise it")):
+        lines = check_lines([CheckResult("audit", Status.PASSED, (other,))], verbose=False)
+        assert "    [[accept]]" not in lines

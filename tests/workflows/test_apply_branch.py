@@ -151,6 +151,31 @@ def test_an_amended_commit_of_the_same_tree_is_replaced(
     assert shell(*world.words("apply")).code == 0
 
 
+def reword(world: World, shell: Shell) -> str:
+    """The branch's commit with a paragraph and a trailer of a person; the commit's id."""
+    applied(world, shell)
+    world.repo.git("checkout", "-q", BRANCH)
+    old = world.repo.message(BRANCH).decode()
+    new = old.replace("Stack: ", "Notes.\n\nReviewed-by: B <b@b.c>\nStack: ")
+    world.repo.git("commit", "-q", "--amend", "-m", new)
+    world.repo.git("checkout", "-q", "main")
+    return world.repo.git("rev-parse", BRANCH)
+
+
+def test_what_a_person_wrote_into_a_message_is_not_lost_unasked(world: World, shell: Shell) -> None:
+    tip = reword(world, shell)
+    path = world.library.root / "patches/cache/stack.toml"
+    path.write_text(path.read_text() + "# read again\n")
+    line = refused(world, shell, 2)
+    assert line == (
+        f"the message of {tip[:12]} on branch {BRANCH} was changed after `apply` made it "
+        "('Notes.'); take it over into `why` of patches/cache/stack.toml, or keep the commit with "
+        f"`git branch parked {BRANCH}` and give --force to replace it"
+    )
+    assert world.repo.git("rev-parse", BRANCH) == tip
+    assert shell(*world.words("apply"), "--force").code == 0
+
+
 def test_a_foreign_commit_below_one_of_ours_is_found(world: World, shell: Shell) -> None:
     world.repo.commit("By hand\n", {"README.md": b"# By hand\n"})
     world.repo.commit("Ours\n\nStack: cache@000000000000\n", {"x": b"x\n"})

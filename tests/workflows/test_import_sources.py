@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tomllib
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -77,8 +78,12 @@ def test_the_stack_says_where_it_came_from(work: World, shell: Shell, tmp_path: 
         "state": "open",
         "relation": "cherry-pick",
         "commits": commits,
-        "source": str(mbox),
+        "source": os.path.relpath(mbox, work.library.root),
+        "imported": found["upstream"]["imported"],  # type: ignore[index]
     }
+    for patch in found["upstream"]["imported"]:
+        name, _, digest = patch.partition("@")
+        assert sha256(files(work)[f"{name}.patch"]).hexdigest().startswith(digest)
     assert "patches/mine" not in shell("lint", "--root", str(work.library.root)).err
 
 
@@ -138,6 +143,45 @@ def test_a_folder_is_taken_in_the_order_of_its_list(
     same_tree(work, shell)
 
 
+HEADED = {
+    "fields": b"Description: Change a line\n It is old.\n .\n And slow.\nAuthor: D <d@b.c>\n"
+    b"Forwarded: no\n\n",
+    "subject and from": b"From: D <d@b.c>\nSubject: Change a line\n It is old.\n .\n And slow.\n"
+    b"Forwarded: no\n---\n",
+    "text below the fields": b"Author: D <d@b.c>\nForwarded: no\n\nChange a line\n"
+    b"It is old.\n\nAnd slow.\n",
+}
+
+
+@pytest.mark.parametrize("text", HEADED.values(), ids=HEADED.keys())
+def test_a_quilt_header_is_subject_author_and_reason(
+    text: bytes, work: World, shell: Shell, tmp_path: Path
+) -> None:
+    work.repo.git("tag", "v1.1.0", "work~1")
+    diff = work.repo.raw("diff", "work~1", "work")
+    (tmp_path / "series").write_bytes(b"one.diff\n")
+    (tmp_path / "one.diff").write_bytes(text + diff)
+    assert run(work, shell, tmp_path, "--home", "v1.1.0").code == 0
+    patch = files(work)["one.patch"]
+    body = b"It is old.\n\nAnd slow.\n\nForwarded: no\n---\n"
+    assert b"\nFrom: D <d@b.c>\n" in patch
+    assert b"\nSubject: [PATCH] Change a line\n\n" + body in patch
+    found = toml(work)
+    assert found["title"] == "Change a line"
+    assert str(found["why"]).strip("\n") == "It is old.\n\nAnd slow.\n\nForwarded: no"
+
+
+def test_free_text_above_a_diff_is_subject_and_reason(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    work.repo.git("tag", "v1.1.0", "work~1")
+    diff = work.repo.raw("diff", "work~1", "work")
+    (tmp_path / "series").write_bytes(b"one.diff\n")
+    (tmp_path / "one.diff").write_bytes(b"Change a line.\n\nIt is old.\n---\n" + diff)
+    assert run(work, shell, tmp_path, "--home", "v1.1.0").code == 0
+    assert b"\nSubject: [PATCH] Change a line.\n\nIt is old.\n---\n" in files(work)["one.patch"]
+
+
 def test_numbered_files_need_no_list(work: World, shell: Shell, tmp_path: Path) -> None:
     work.repo.git("format-patch", "-q", "-o", str(tmp_path / "out"), "v1.0.0..work")
     (tmp_path / "out/notes.txt").write_text("not a patch")
@@ -150,7 +194,7 @@ def test_the_last_version_of_a_series_is_taken_and_told(
 ) -> None:
     out = tmp_path / "out"
     work.repo.git("format-patch", "-q", "-v10", "-o", str(out), "v1.0.0..work")
-    assert run(work, shell, out).err == ""
+    assert "holds" not in run(work, shell, out).err
     assert files(work)["series"] == b"add-lines\nchange-a-line\n"
     same_tree(work, shell)
     for version in ([], ["-v2"]):
@@ -576,3 +620,144 @@ def test_a_source_that_is_nothing_is_told_as_such(source: str, work: World, shel
     done = run(work, shell, source)
     problem = f"backport: error: {source}: there is no such file, branch or range"
     assert (done.code, done.problems) == (2, [problem])
+
+
+# ---------------------------------------------------------------- what an update must not do
+
+
+def stack_toml(work: World) -> Path:
+    return work.library.root / "patches/mine/stack.toml"
+
+
+def told(done: Done) -> str:
+    """The one line of a refusal."""
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.problems
+    return line.removeprefix("backport: error: ")
+
+
+def test_a_file_is_found_again_from_any_folder(
+    work: World, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mbox = mailbox(work, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run(work, shell, mbox.name).code == 0
+    (tmp_path / "elsewhere").mkdir()
+    other = tmp_path / "elsewhere" / mbox.name
+    other.write_bytes(mbox.read_bytes().replace(b"+line nine", b"+line 9 of another change"))
+    monkeypatch.chdir(other.parent)
+    assert run(work, shell, "", "--update").out.endswith("nothing moved\n")
+    mbox.unlink()
+    assert told(run(work, shell, "", "--update")) == (
+        f"patches/mine/stack.toml: its source ../../pull.mbox is not there (it would be {mbox}); "
+        "give the SOURCE"
+    )
+
+
+def test_a_file_inside_the_library_is_no_branch(work: World, shell: Shell) -> None:
+    inside = work.library.root / "work"
+    inside.write_bytes(mailbox(work, work.library.root).read_bytes())
+    assert run(work, shell, inside).code == 0
+    assert toml(work)["upstream"]["source"] == "./work"  # type: ignore[index]
+    assert run(work, shell, "", "--update").out.endswith("nothing moved\n")
+
+
+def test_a_recorded_file_that_holds_another_change_is_refused(
+    work: World, shell: Shell, tmp_path: Path
+) -> None:
+    mbox = mailbox(work, tmp_path)
+    assert run(work, shell, mbox).code == 0
+    work.repo.git("checkout", "-q", "-b", "other", "v1.0.0")
+    work.repo.commit("Another change\n", {"README.md": b"# Engine, and more\n"})
+    mbox.write_bytes(work.repo.raw("format-patch", "--stdout", "v1.0.0..other"))
+    before = files(work)
+    line = told(run(work, shell, "", "--update"))
+    assert line.endswith(
+        "shares no change with mine; give the SOURCE if it is the right one, or --force"
+    )
+    assert files(work) == before
+    assert run(work, shell, mbox, "--update").code == 0
+    assert files(work)["series"] == b"another-change\n"
+
+
+def rebased(work: World, shell: Shell) -> None:
+    """The branch imported on one release, then rebased on the next."""
+    assert run(work, shell, "work").code == 0
+    work.repo.git("checkout", "-q", "-b", "release", "v1.0.0")
+    work.repo.commit("Another year\n", {"README.md": b"# Engine, a year on\n"})
+    work.repo.git("tag", "v1.1.0")
+    work.repo.git("rebase", "-q", "--onto", "v1.1.0", "v1.0.0", "work")
+
+
+def test_a_branch_that_was_rebased_on_a_release_does_not_bring_it_along(
+    work: World, shell: Shell
+) -> None:
+    rebased(work, shell)
+    before = files(work)
+    for source in ("", "work", "v1.0.0..work"):
+        line = told(run(work, shell, source, "--update"))
+        assert line == (
+            "v1.0.0..work holds the release v1.1.0, which is no part of the change; give "
+            "--home v1.1.0 (and v1.1.0..work) where it stands on that now"
+        )
+    assert files(work) == before
+
+
+def test_a_branch_that_no_longer_starts_from_its_home_is_refused(work: World, shell: Shell) -> None:
+    assert run(work, shell, "work").code == 0
+    work.repo.git("checkout", "-q", "--orphan", "elsewhere", "v1.0.0")
+    work.repo.git("commit", "-qm", "Another line of history")
+    work.repo.git("rebase", "-q", "--onto", "elsewhere", "v1.0.0", "work")
+    line = told(run(work, shell, "", "--update"))
+    assert line.startswith("work does not start from v1.0.0; give --home NEW, the release that ")
+
+
+@pytest.mark.parametrize("source", ["", "work", "v1.1.0..work"])
+def test_a_new_home_is_noted_although_no_line_moved(source: str, work: World, shell: Shell) -> None:
+    rebased(work, shell)
+    done = run(work, shell, source, "--home", "v1.1.0", "--update")
+    assert (done.code, "nothing moved" in done.out) == (0, True)
+    assert "patches/mine/stack.toml" in done.out
+    found = toml(work)
+    assert found["home"] == "v1.1.0"
+    assert found["upstream"]["source"] == "v1.1.0..work"  # type: ignore[index]
+    assert run(work, shell, "", "--update").out.endswith("nothing moved\n")
+
+
+def test_what_was_changed_here_is_not_undone_by_an_update(work: World, shell: Shell) -> None:
+    assert run(work, shell, "work").code == 0
+    path = work.library.root / "patches/mine/change-a-line.patch"
+    path.write_bytes(path.read_bytes().replace(b"+line nine", b"+line NINE"))
+    before = files(work)
+    assert told(run(work, shell, "", "--update")) == (
+        "patches/mine: change-a-line.patch: changed here since the import, which would be undone; "
+        "bring the change into the source first, or give --force to take the source as it is"
+    )
+    assert told(run(work, shell, "", "--update", "--dry-run"))
+    assert files(work) == before
+    assert run(work, shell, "", "--update", "--force").code == 0
+    assert b"+line nine" in path.read_bytes()
+    work.repo.commit("Third\n", {"third.txt": b"3\n"})
+    assert run(work, shell, "", "--update").code == 0  # nothing was changed here since
+
+
+def test_what_the_source_has_taken_over_is_no_loss(work: World, shell: Shell) -> None:
+    assert run(work, shell, "work").code == 0
+    first = files(work)
+    work.repo.write({"lines.txt": CHANGED.replace(b"nine", b"NINE")})
+    work.repo.git("commit", "-qa", "--amend", "--no-edit")
+    assert run(work, shell, "work", "--update").code == 0
+    noted = stack_toml(work).read_bytes()
+    stack_toml(work).write_bytes(first["stack.toml"])  # as if the patch was changed by hand
+    assert run(work, shell, "", "--update").code == 0
+    assert stack_toml(work).read_bytes() == noted
+
+
+def test_a_stack_of_an_older_import_is_not_judged(work: World, shell: Shell) -> None:
+    assert run(work, shell, "work").code == 0
+    text = stack_toml(work).read_text()
+    stack_toml(work).write_text(text[: text.index("imported")])
+    path = work.library.root / "patches/mine/change-a-line.patch"
+    path.write_bytes(path.read_bytes().replace(b"+line nine", b"+line NINE"))
+    assert run(work, shell, "", "--update").code == 0
+    assert len(toml(work)["upstream"]["imported"]) == 2  # type: ignore[index]

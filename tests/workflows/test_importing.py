@@ -50,7 +50,9 @@ def test_a_new_stack_gets_its_patches_its_series_and_a_stack_toml_to_fill_in(
     work.repo.commit("[ROCm] Cache the product\n\nWhy.\n", {"engine/attention.py": CACHED})
     work.repo.commit("Add the cache\n", FUSED)
     done = imported(work, shell)
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
+    chosen = "its home is v1.0.0 and its title 'Add the cache'"
+    assert done.problems == [f"note: patches/mine/stack.toml: {chosen}; complete `why`"]
     assert done.out.splitlines() == [
         "patches/mine/cache-the-product.patch",
         "patches/mine/add-the-cache.patch",

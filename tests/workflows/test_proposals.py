@@ -66,6 +66,7 @@ def test_a_proposal_is_written_and_then_refused_until_it_has_a_reason(
     assert "adjacent" in done.out
     taken = shell(*words(world, "check", "--no-audit", "--accept", wanted))
     assert "whose evidence is made; read them, give the reason" in taken.err
+    assert "note: what is told here was found before that; run again" in taken.err
     manifest = world.library.root / "manifests/me/v2.0.0.toml"
     (entry,) = tomllib.loads(manifest.read_text())["replace"]
     assert (entry["hunk"], entry["reason"]) == (wanted, "")
@@ -106,6 +107,27 @@ def test_an_offer_that_cannot_be_taken(wanted: str, said: str, tmp_path: Path) -
     library = load(Library.make(tmp_path / "library").root)
     with pytest.raises(BadInput, match=re.escape(said)):
         accept_proposals(library, report, [f"{HUNK.id}{wanted}"])
+
+
+@pytest.mark.parametrize("said", ["me/v1.0.0", "v1.0.0", "1.0.0"])
+def test_the_target_of_an_offer_may_be_said_in_short(said: str, tmp_path: Path) -> None:
+    result = StackResult("two", {}, (HUNK,), StackOutcome.CONFLICT)
+    target = TargetReport(
+        "me/v2.0.0", "b", stacks=(StackReport(result),), offers={str(HUNK.id): OFFERS[:1]}
+    )
+    library = made(tmp_path, BASE.replace("two = 2", "two = fresh()")).library
+    accept_proposals(load(library.root), Report((target,)), [f"{HUNK.id}={said}"])
+    text = (library.root / "manifests/me/v2.0.0.toml").read_text()
+    assert text.endswith("# as it was decided for me/v1.0.0 (same file)\n[[drop]]\n")
+
+
+def test_a_dry_run_writes_no_entry_either(tmp_path: Path, shell: Shell) -> None:
+    world = made(tmp_path, BASE.replace("two = 2", "two = fresh()"))
+    done = shell(*words(world, "apply", "--dry-run", "--accept", "x"))
+    assert (done.code, done.problems) == (
+        2,
+        ["backport: error: --accept writes into the manifest and --dry-run nothing; give one"],
+    )
 
 
 @pytest.mark.parametrize("verb", ["apply", "check"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 from collections.abc import Mapping
 
 import pytest
@@ -246,9 +247,10 @@ def test_what_to_do_next_is_told_and_does_it(world: World, shell: Shell) -> None
     amend(world, {ATTENTION: TURNED})
     assert "next:" not in refresh(world, shell, "--into", "patch", "--dry-run").out
     done = refresh(world, shell, "--into", "patch")
-    command = "backport apply --target me/v1.0.0 --lock"
+    place = f"--repo {world.repo.path} --root {world.library.root}"
+    command = f"backport apply --target me/v1.0.0 --lock {place}"
     assert done.out.endswith(f"\nnext: {command}\n")
-    assert shell(*command.split()[1:], *world.words("")[1:]).code == 0
+    assert shell(*command.split()[1:]).code == 0
     assert json.loads(refresh(world, shell, "--json").out)["next"] is None
 
 
@@ -259,11 +261,12 @@ def test_next_replaces_commits_without_a_stack_line_and_a_branch_that_is_checked
     world.repo.git("checkout", "-q", BRANCH)
     world.repo.commit("Fix-up\n", {ATTENTION: TURNED})
     command: str = json.loads(refresh(world, shell, "--into", "patch", "--json").out)["next"]
-    assert command == "backport apply --target me/v1.0.0 --lock --checkout --force"
+    place = f" --repo {world.repo.path} --root {world.library.root}"
+    assert command == f"backport apply --target me/v1.0.0 --lock --checkout --force{place}"
     for option in ("--checkout", "--force"):
         words = [word for word in command.split()[1:] if word != option]
-        assert shell(*words, *world.words("")[1:]).code != 0
-    assert shell(*command.split()[1:], *world.words("")[1:]).code == 0
+        assert shell(*words).code != 0
+    assert shell(*command.split()[1:]).code == 0
 
 
 def test_uncommitted_changes_are_named_and_left_alone(world: World, shell: Shell) -> None:
@@ -448,7 +451,27 @@ def test_a_branch_made_of_older_patches_does_not_undo_the_newer_ones(
         patch.write_bytes(patch.read_bytes().replace(b"return q * k", b"return k * q"))
     told = refused(world, shell, 2, "--into", "patch")
     assert told.startswith(f"branch {BRANCH} was made of cache@")
-    assert "amend a branch that `backport apply` has made of these patches" in told
+    assert told.endswith("; make it anew with `backport apply --target me/v1.0.0`, and amend that")
+
+
+def test_what_was_amended_on_an_older_branch_can_be_kept_as_told(
+    world: World, shell: Shell
+) -> None:
+    emitted(world, shell)
+    amend(world, {"README.md": b"# Amended\n"})
+    for patch in (world.library.root / "patches/cache").glob("*.patch"):
+        patch.write_bytes(patch.read_bytes().replace(b"return q * k", b"return k * q"))
+    told = refused(world, shell, 2, "--into", "patch")
+    steps = told.split("`")[1::2]
+    assert [step.split()[0] for step in steps] == ["git", "backport", "git", "git"]
+    for step in steps:
+        if step.startswith("git"):
+            subprocess.run(["sh", "-ec", step], cwd=world.repo.path, check=True)
+        else:
+            assert shell(*step.split()[1:], *world.words("")[1:]).code == 0
+    assert refresh(world, shell, "--into", "patch").code == 0
+    assert world.repo.files("HEAD")["README.md"] == b"# Amended\n"
+    assert b"return k * q" in world.repo.files("HEAD")[ATTENTION]
 
 
 def test_a_branch_made_with_an_older_manifest_does_not_undo_what_it_decides_now(

@@ -68,10 +68,15 @@ def _left(resolver: Resolver, cls: Value) -> Iterator[tuple[str, Value]]:
     if any(_is_abstract(f) for f in _functions(cls)):
         return  # it is there to be extended
     for base in chain.classes[1:]:
-        for function in filter(_is_abstract, _functions(base)):
-            first = next(resolver.classes.definitions(cls, function.name), None)
-            if first is not None and first[0] == base:
-                yield function.name, base
+        names = [function.name for function in _functions(base) if _is_abstract(function)]
+        left = [name for name in names if _first(resolver, cls, name) == base]
+        if len(left) == 1 or left != names:  # who gives none of several leaves that to others
+            yield from ((name, base) for name in left)
+
+
+def _first(resolver: Resolver, cls: Value, name: str) -> Value | None:
+    """The class of the chain that defines a method."""
+    return next((owner for owner, _ in resolver.classes.definitions(cls, name)), None)
 
 
 def _functions(cls: Value) -> Iterator[Function]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache, partial
 from typing import Any
 
 from backport.audit import tolerance
@@ -25,18 +26,27 @@ UNKNOWN = Rule(
     "carry the hunk that assigns it, or drop the read: the target may lack the feature",
 )
 
+_MIXIN = re.compile(r"Mix(?:[Ii]n)?$")
+_EXTENDING = (
+    rb"^[ \t]*class\s+(\w+)[^:(]*\([^:\[=]*?%b"
+    rb"|(?:\btype|\bnew_class)\s*\([^()]*\([^()]*%b"
+    rb"|\b(?:\w+_)?bases\s*(?::[^=\n]*)?\+?=[^\n]*%b"
+)
+"""A class statement, with its name, or another way to make a class, that names a class."""
+
 _OBJECTS = (Sort.INSTANCE, Sort.CLASS, Sort.SUPER)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
     """Reads of attributes in one file that cannot be there."""
     source = subject.file.source
+    is_mixed = cache(partial(_is_mixed, subject))
     for site in source.attributes:
         node = site.node
         if site.guard & _QUIET or source.is_excused(node):
             continue
         owner = _owner(subject, node, site)
-        if owner is not None:
+        if owner is not None and not is_mixed(owner):
             message = f"`{owner.name}` has no attribute `{node.attr}`"
             yield finding(source.path, node, UNKNOWN, message, f"{owner.name}.{node.attr}")
 
@@ -61,6 +71,27 @@ def _owner(subject: Subject, node: ast.Attribute, site: Site[Any]) -> Value | No
         return found[0] if gone or _is_unheard_of(subject, found, node.attr) else None
     in_tests = is_test(subject.file.source.path)
     return None if subject.table.is_loose(node.attr, in_tests=in_tests) else found[0]
+
+
+def _is_mixed(subject: Subject, value: Value) -> bool:
+    """True where a class that the table does not know may extend this one and give it more:
+    one in a function, one with computed bases, one by `type(...)`; and for what calls itself
+    a mixin, where the tree mixes it with nothing."""
+    family = (value.as_class(), *subject.resolver.classes.descendants(value))
+    names = {cls.name.rpartition(".")[2] for cls in family}
+    if len(family) == 1 and _MIXIN.search(value.name):
+        return True
+    known = (place for name in names for place in subject.table.extending(name))
+    every = rb"\b(?:%b)\b(?!\s*\.)" % b"|".join(re.escape(n.encode()) for n in sorted(names))
+    extending = re.compile(_EXTENDING.replace(b"%b", every), re.MULTILINE)
+    at_top = {(path, qualified.rpartition(".")[2]) for path, qualified in known}
+    places = {cls.path for cls in family}.union(*map(subject.table.mentioning, names))
+    return any(
+        match[1] is None or (path, match[1].decode()) not in at_top
+        for path in sorted(places)
+        if is_test(value.path) or not is_test(path)
+        for match in extending.finditer(getattr(subject.entry(path), "data", b""))
+    )
 
 
 def _is_unheard_of(subject: Subject, owners: Type, name: str) -> bool:

@@ -53,6 +53,8 @@ UNPACKING = Rule(
 
 _RULES = {MISSING: LACKS, UNEXPECTED: KEYWORD_UNKNOWN, TOO_MANY: EXCESS, REPEATED: TWICE}
 
+_PARTIAL = "functools.partial"
+
 _LAUNCH_OPTIONS = frozenset(
     {
         "num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "kpack", "debug",
@@ -93,10 +95,11 @@ def _call(
         chosen = [(value, signatures.kernel(value)) for value in kernels]
         given = _launched(arguments(node), chosen)
     else:
+        node, later = _meant(subject, site, node)
         if site.scope.is_narrowed(_receiver(node)):
             return
         chosen = _callees(subject, signatures, site, node)
-        given = arguments(node)
+        given = arguments(node)._replace(double_star=later) if later else arguments(node)
     if not chosen or any(_accepts(signatures, value, taken, given) for value, taken in chosen):
         return
     value, taken = chosen[0]
@@ -104,6 +107,18 @@ def _call(
         return
     for misfit in misfits(taken or (), given):
         yield _report(subject, node, value, misfit)
+
+
+def _meant(subject: Subject, site: Site[Any], node: ast.Call) -> tuple[ast.Call, bool]:
+    """The call that `functools.partial` puts off, of which more arguments may come later;
+    else the call itself."""
+    if not node.args or isinstance(node.args[0], ast.Starred):
+        return node, False
+    made = subject.file.type_of(node.func, site.scope)
+    if [value.name for value in made] != [_PARTIAL]:
+        return node, False
+    call = ast.Call(node.args[0], node.args[1:], node.keywords)
+    return ast.copy_location(call, node), True
 
 
 def _callees(

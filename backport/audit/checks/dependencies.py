@@ -10,9 +10,8 @@ from backport.audit.foreign import used
 from backport.audit.requirements import canonical, oldest
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.table import Table
-from backport.audit.versions import Version
+from backport.audit.versions import Version, oldest_python
 from backport.core.outcomes import Finding
-from backport.core.trees import Tree
 
 NEWER = Rule(
     "newer-dependency",
@@ -35,18 +34,26 @@ def check(subject: Subject) -> Iterator[Finding]:
     homes = subject.options.homes.get(path, ())
     if subject.before is None or not homes:
         return
+    uses = [
+        (node, name)
+        for node, name in _first_uses(subject, subject.before)
+        if "." in name and not f"{name}.".startswith(_OPERATORS)
+    ]
+    if not uses:
+        return  # reading what the trees ask for takes longer than all the rest
+    lowest = oldest(subject.table.everything, subject.entry, subject.minimum)
+    asked = [oldest(home.paths(), home.entry, oldest_python(home)) for home in homes]
     told: list[str] = []  # how the parts of what was told begin
-    for node, name in _first_uses(subject, subject.before):
-        project, _, part = name.partition(".")
-        if not part or f"{name}.".startswith((_OPERATORS, *told)):
-            continue
-        here = oldest(subject.table.everything, subject.entry).get(canonical(project))
-        ahead = _ahead(homes, canonical(project))
+    for node, name in uses:
+        project = canonical(name.partition(".")[0])
+        here = lowest.get(project)
+        ahead = max((each[project] for each in asked if project in each), default=None)
         steps = _steps(here, ahead) if here is not None and ahead is not None else 0
-        if here is not None and ahead is not None and steps:
-            told += [f"{name}.", f"{name}("]
-            message = _message(name, project, here, ahead)
-            yield finding(path, node, NEWER, message, name, warns=steps < _FAR)
+        if here is None or ahead is None or not steps or f"{name}.".startswith(tuple(told)):
+            continue
+        told += [f"{name}.", f"{name}("]
+        message = _message(name, project, here, ahead)
+        yield finding(path, node, NEWER, message, name, warns=steps < _FAR)
 
 
 def needs(subject: Subject) -> str:
@@ -66,12 +73,6 @@ def _first_uses(subject: Subject, before: Table) -> list[tuple[ast.AST, str]]:
     return sorted(used(subject, is_fresh), key=lambda use: (use[1], getattr(use[0], "lineno", 0)))
 
 
-def _ahead(homes: tuple[Tree, ...], project: str) -> Version | None:
-    """The highest of what the homes ask for."""
-    asked = (oldest(home.paths(), home.entry).get(project) for home in homes)
-    return max((version for version in asked if version is not None), default=None)
-
-
 def _steps(here: Version, ahead: Version) -> int:
     """How many releases that may have new parts lie between the two: from 1.0 on, those that
     change the third number have none."""
@@ -85,6 +86,6 @@ def _steps(here: Version, ahead: Version) -> int:
 def _message(name: str, project: str, here: Version, ahead: Version) -> str:
     lowest, highest = (".".join(map(str, version.release)) for version in (here, ahead))
     return (
-        f"`{name}` is used nowhere in the target, which takes {canonical(project)} from "
+        f"`{name}` is used nowhere in the target, which takes {project} from "
         f"{lowest}; the patch's home takes it from {highest}"
     )

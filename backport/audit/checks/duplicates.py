@@ -153,8 +153,9 @@ def _shape(node: ast.stmt) -> tuple[type, int, int]:
 
 
 def _is_copy(run: list[ast.stmt]) -> bool:
+    """True where a run does the same again: what a `while` reads may be something else."""
     lines = (run[-1].end_lineno or run[-1].lineno) - run[0].lineno + 1
-    compound = any(next(blocks(node), None) for node in run)
+    compound = any(next(blocks(node), None) for node in run if not isinstance(node, ast.While))
     calls = len(run) > 1 and any(isinstance(node, ast.Assign) for node in run)
     return lines >= _LONG and (compound or calls)
 

@@ -42,7 +42,7 @@ def out_of_order(signatures: Signatures, cls: Value) -> tuple[str, str] | None:
     if chain.open or not (tuples or signatures.is_dataclass(cls)):
         return None
     before = ""
-    for parameter in signatures.fields(cls):
+    for parameter in signatures.fields(cls) or ():
         if parameter.kind == EITHER and parameter.default is not None:
             before = parameter.name
         elif parameter.kind == EITHER and before:

@@ -19,7 +19,7 @@ MISSING = Rule(
     "carry the fixture: the test is collected, and fails only when it is set up",
 )
 
-_KNOWN = frozenset(
+KNOWN = frozenset(
     """
     cache capfd capfdbinary caplog capsys capsysbinary capteesys config doctest_namespace
     monkeypatch pytestconfig pytester record_property record_testsuite_property
@@ -35,7 +35,7 @@ _KNOWN = frozenset(
 """The fixtures of pytest and of its common plug-ins."""
 
 _NAMED = re.compile(rb"fixture\([^)]*name\s*=\s*[\"'](\w+)[\"']")
-_MARKS, _HOOK = "pytestmark", "pytest_generate_tests"
+_MARKS, _HOOK, _USING = "pytestmark", "pytest_generate_tests", "pytest.mark.usefixtures"
 _HARMLESS = frozenset({"inference_mode", "no_grad", "fixture", "asyncio"})
 
 
@@ -43,14 +43,14 @@ def check(subject: Subject) -> Iterator[Finding]:
     """Fixtures that one file asks for in vain."""
     source = subject.file.source
     name = source.path.rpartition("/")[2]
-    if not (name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"):
+    if not (is_collected_file(source.path) or name == "conftest.py"):
         return
-    known = _KNOWN | frozenset(_visible(subject, source.path))
+    known = KNOWN | frozenset(visible(subject, source.path))
     around = [*_marks(source.tree.body), *_hooked(subject, source.path)]
-    for cls, node in _requesting(source.tree, name == "conftest.py"):
+    for cls, node in requesting(source.tree, name == "conftest.py"):
         suppliers, given = [*around, *node.decorator_list], known
         if cls is not None:
-            suppliers += cls.decorator_list if _is_plain(cls) else []
+            suppliers += cls.decorator_list if is_plain(cls) else []
             suppliers += [*_marks(cls.body), *_generated(cls.body)]
             given = known | {n.name for n in cls.body if isinstance(n, Definition)}
         given |= _supplied(suppliers, node)
@@ -58,12 +58,51 @@ def check(subject: Subject) -> Iterator[Finding]:
             if parameter not in given and not _comes_from_outside(subject, parameter):
                 message = f"no fixture `{parameter}` for `{node.name}`"
                 yield finding(source.path, node, MISSING, message, f"{node.name}({parameter})")
+    if is_collected_file(source.path):
+        yield from _used(subject, known)
 
 
 CHECK = Check(check, (MISSING,))
 
 
-def _requesting(
+def is_collected_file(path: str) -> bool:
+    """True for a file that pytest takes tests from."""
+    name = path.rpartition("/")[2]
+    return name.startswith("test_") or name.endswith("_test.py")
+
+
+def _used(subject: Subject, known: frozenset[str]) -> Iterator[Finding]:
+    """Fixtures that only marks ask for, and that no file of the tree defines."""
+    source = subject.file.source
+    inside = {n.name for n in ast.walk(source.tree) if isinstance(n, Definition)}
+    for name, mark in asked_by_marks(source.tree).items():
+        if name not in known | inside and not _comes_from_outside(subject, name, by_word=True):
+            message = f"no fixture `{name}` for `usefixtures`"
+            yield finding(source.path, mark, MISSING, message, f"usefixtures({name})")
+
+
+def asked_by_marks(tree: ast.Module) -> dict[str, ast.expr]:
+    """The fixtures that `usefixtures` names in the marks of a file, each with its first mark."""
+    asked: dict[str, ast.expr] = {}
+    for mark in _marks_of(tree.body):
+        if isinstance(mark, ast.Call) and dotted(decorator_term(mark)) == _USING:
+            for part in mark.args:
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    asked.setdefault(part.value, mark)
+    return asked
+
+
+def _marks_of(body: list[ast.stmt]) -> Iterator[ast.expr]:
+    """The marks of a module or class and of all that is collected in it."""
+    yield from _marks(body)
+    for node in body:
+        if isinstance(node, ast.ClassDef) and _is_collected(node):
+            yield from (*node.decorator_list, *_marks_of(node.body))
+        elif isinstance(node, Definition) and node.name.startswith("test"):
+            yield from node.decorator_list
+
+
+def requesting(
     tree: ast.Module, conftest: bool
 ) -> Iterator[tuple[ast.ClassDef | None, Definition]]:
     """The tests and fixtures of a file, with the class around them."""
@@ -71,7 +110,7 @@ def _requesting(
         if isinstance(node, Definition) and _requests(node, conftest):
             yield None, node
         elif isinstance(node, ast.ClassDef) and _is_collected(node):
-            outside = conftest or not _is_plain(node)
+            outside = conftest or not is_plain(node)
             inner = (n for n in node.body if isinstance(n, Definition))
             yield from ((node, n) for n in inner if _requests(n, outside))
 
@@ -91,10 +130,10 @@ def _requests(node: Definition, outside: bool) -> bool:
     names = [dotted(decorator_term(d)) for d in node.decorator_list]
     if any(name.rpartition(".")[2] == "fixture" for name in names):
         return True
-    return node.name.startswith("test") and not outside and _is_plain(node)
+    return node.name.startswith("test") and not outside and is_plain(node)
 
 
-def _is_plain(node: Definition | ast.ClassDef) -> bool:
+def is_plain(node: Definition | ast.ClassDef) -> bool:
     """True where every decorator leaves the arguments alone, as `mock.patch` does not."""
     names = [dotted(decorator_term(d)) for d in node.decorator_list]
     return all(n.startswith("pytest.mark.") or n.rpartition(".")[2] in _HARMLESS for n in names)
@@ -125,13 +164,32 @@ def _arguments(supplier: ast.expr) -> set[str] | None:
     last = name.rpartition(".")[2]
     if last != "parametrize":
         return set() if ".mark." in f".{name}" or last in _HARMLESS else None
-    call = supplier if isinstance(supplier, ast.Call) else ast.Call(supplier, [], [])
-    first = [*call.args, *(k.value for k in call.keywords if k.arg == "argnames")][:1]
-    parts = [part for node in first for part in getattr(node, "elts", first)]
+    given = options(supplier, ("argnames", "argvalues", "indirect"))
+    names = texts_of(given.get("argnames"))
+    if names is None:
+        return None
+    indirect = given.get("indirect")
+    if isinstance(indirect, ast.Constant) and indirect.value is True:
+        return set()  # fixtures of these names take the values
+    return set(names) - set(texts_of(indirect) or ())
+
+
+def options(call: ast.expr, places: tuple[str, ...]) -> dict[str, ast.expr]:
+    """What a call passes, by the names of its parameters."""
+    if not isinstance(call, ast.Call):
+        return {}
+    given = dict(zip(places, call.args, strict=False))
+    return given | {k.arg: k.value for k in call.keywords if k.arg}
+
+
+def texts_of(node: ast.expr | None) -> list[str] | None:
+    """The names in a text with commas, or in a list of texts; None where they are computed."""
+    parts = [] if node is None else getattr(node, "elts", [node])
     texts = [getattr(part, "value", None) for part in parts]
     if not texts or not all(isinstance(text, str) for text in texts):
         return None
-    return {piece.strip() for text in texts for piece in str(text).split(",")}
+    pieces = (piece.strip() for text in texts for piece in str(text).split(","))
+    return [piece for piece in pieces if piece]
 
 
 def _marks(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
@@ -166,18 +224,18 @@ def _generated(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
                     yield call
 
 
-def _visible(subject: Subject, path: str) -> Iterator[str]:
+def visible(subject: Subject, path: str) -> Iterator[str]:
     """The names that a test file and the conftests above it bind."""
     for place in with_conftests(path):
         record = subject.table.record(place)
         if record is not None:
-            yield from _bound(subject, record, place)
+            yield from bound_in(subject, record, place)
             entry = subject.entry(place)
             named = _NAMED.findall(entry.data) if entry is not None else []
             yield from (name.decode() for name in named)
 
 
-def _bound(subject: Subject, record: Record, path: str) -> Iterator[str]:
+def bound_in(subject: Subject, record: Record, path: str) -> Iterator[str]:
     yield from record.names
     for level, module in record.stars:
         target = subject.table.modules.find(path, level, module)
@@ -186,16 +244,17 @@ def _bound(subject: Subject, record: Record, path: str) -> Iterator[str]:
             yield from other.names
 
 
-def _comes_from_outside(subject: Subject, name: str) -> bool:
+def _comes_from_outside(subject: Subject, name: str, *, by_word: bool = False) -> bool:
     """True where untouched tests ask for the fixture as well, and the pristine tree defines
     nothing of that name: a plug-in does. A conftest with `pytest_plugins` may take it from
-    any file of the tree."""
+    any file of the tree. What marks ask for is seen `by_word` alone."""
     if name in subject.table.index.defined:
         return True
     if subject.before is not None and name in subject.before.index.defined:
         return False
     others = set(subject.table.mentioning(name)) - subject.touched - {subject.file.source.path}
-    return any(is_test(other) and _asks(subject.table.record(other), name) for other in others)
+    tests = (other for other in others if is_test(other))
+    return any(by_word or _asks(subject.table.record(other), name) for other in tests)
 
 
 def _asks(record: Record | None, name: str) -> bool:

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from backport.audit.cmake import listed
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.core.outcomes import Finding, Severity
 from backport.core.paths import decode
@@ -21,11 +22,6 @@ MISSING = Rule(
 )
 
 _BUILD_FILE = re.compile(r"(.*/)?(CMakeLists\.txt|[^/]+\.cmake)")
-_COMMENT = re.compile(r"#.*")
-_SOURCE = re.compile(
-    r"(?<![\w/.}>*+-])([\w+-][\w.+-]*(?:/[\w.+-]+)+\.(?:c|cc|cpp|cxx|cu|cuh|h|hip|hpp|mm))"
-    r"(?![\w/.*$-])"
-)
 _PATH = re.compile(r"[\w.+-]+(?:/[\w.+-]+)+")
 _FEWEST = 2
 """A list of paths is one of the tree's files where so many, and more than not, are there."""
@@ -40,21 +36,27 @@ def check_sources(subject: Subject) -> Iterator[Finding]:
         entry = subject.entry(path) if every or path in subject.touched else None
         if entry is None:
             continue
-        for number, text in enumerate(decode(entry.data).splitlines(), 1):
-            for match in _SOURCE.finditer(_COMMENT.sub("", text)):
-                if not exists(path, match[1]):
-                    yield Finding(
-                        path, number, match.start() + 1, Severity.ERROR, MISSING.code,
-                        _message(match[1]), match[1], MISSING.mend,
-                    )  # fmt: skip
+        text = decode(entry.data)
+        for named in listed(text):
+            if not exists(path, named.path):
+                line, column = text.count("\n", 0, named.place) + 1, named.place
+                column -= text.rfind("\n", 0, named.place)
+                yield Finding(
+                    path, line, column, Severity.ERROR, MISSING.code,
+                    _message(named.path), named.path, MISSING.mend,
+                )  # fmt: skip
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Paths in one Python file's lists that name nothing, where the others name files."""
+    """Paths in one Python file's lists that name nothing, where the others name files.
+
+    A path in a folder that is not there either may be one of what is made later, or no path
+    at all; what a call is given may be what it is to make.
+    """
     source = subject.file.source
     exists = _exists(subject)
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.List | ast.Tuple | ast.Set) or len(node.elts) <= _FEWEST:
+    for node in _literals(source.tree):
+        if len(node.elts) <= _FEWEST:
             continue
         texts = [e for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
         paths = [e for e in texts if _PATH.fullmatch(str(e.value))]
@@ -63,11 +65,21 @@ def check(subject: Subject) -> Iterator[Finding]:
             continue
         for each in lacking:
             path = str(each.value)
-            yield finding(source.path, each, MISSING, _message(path), path)
+            if exists(source.path, path.rpartition("/")[0]):
+                yield finding(source.path, each, MISSING, _message(path), path)
 
 
 SOURCES = Check(check_sources, (MISSING,), per_file=False)
 CHECK = Check(check, (MISSING,))
+
+
+def _literals(node: ast.AST) -> Iterator[ast.List | ast.Tuple | ast.Set]:
+    """The literal lists below a node that are no part of a call."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.List | ast.Tuple | ast.Set):
+            yield child
+        if not isinstance(child, ast.Call):
+            yield from _literals(child)
 
 
 def _exists(subject: Subject) -> Callable[[str, str], bool]:

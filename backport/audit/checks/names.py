@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from backport.audit import tolerance
-from backport.audit.records import Record
 from backport.audit.scopes import Bind, Scope
 from backport.audit.source import Site
 from backport.audit.subject import Check, Rule, Subject, finding
@@ -50,7 +49,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     if record is None:
         return
     for site in source.names:
-        rule = _fault(subject, record, site, site.node.id)
+        rule = _fault(subject, site, site.node.id)
         if rule is not None and not source.is_excused(site.node):
             yield finding(source.path, site.node, rule, _MESSAGES[rule](site.node.id), site.node.id)
     for name in record.exported or ():
@@ -68,18 +67,24 @@ _MESSAGES = {
 }
 
 
-def _fault(subject: Subject, record: Record, site: Site[Any], name: str) -> Rule | None:
+def _fault(subject: Subject, site: Site[Any], name: str) -> Rule | None:
     if site.guard & (tolerance.NAMES | tolerance.VERSION):
         return None
     holder = site.scope.holder(name)
     if holder is None:
         known = name in _KNOWN or name in _MODULE or (name.startswith("__") and name in _DUNDERS)
-        return None if known or _may_be_global(subject, record, name) else UNDEFINED
+        return (
+            None if known or may_be_global(subject, subject.file.source.path, name) else UNDEFINED
+        )
     binds = holder.binds[name]
     if _is_early(site, holder, binds):
         return None if name in _KNOWN and holder.kind == "module" else EARLY
     if holder.kind == "module" and _for_typing_only(binds) and not site.guard & _UNEVALUATED:
-        return None if name in _KNOWN or _may_be_global(subject, record, name) else TYPING_ONLY
+        return (
+            None
+            if name in _KNOWN or may_be_global(subject, subject.file.source.path, name)
+            else TYPING_ONLY
+        )
     return None
 
 
@@ -87,13 +92,12 @@ _DUNDERS = frozenset({"__name__", "__doc__", "__spec__", "__loader__", "__packag
 _UNEVALUATED = tolerance.LAZY | tolerance.TYPING
 
 
-def _may_be_global(subject: Subject, record: Record, name: str) -> bool:
+def may_be_global(subject: Subject, path: str, name: str) -> bool:
     """True where the module may get the name by other ways than a statement."""
-    if record.open:
+    record = subject.table.record(path)
+    if record is None or record.open:
         return True
-    if not record.stars:
-        return False
-    return subject.resolver.member(subject.file.source.path, name) is not None
+    return bool(record.stars) and subject.resolver.member(path, name) is not None
 
 
 def _for_typing_only(binds: list[Bind]) -> bool:

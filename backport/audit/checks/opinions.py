@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from backport.audit.checks.names import may_be_global
 from backport.audit.subject import Check, CouldNotRun, Rule, Subject
 from backport.core.outcomes import Finding, Severity
 from backport.core.trees import EXECUTABLE, REGULAR
@@ -19,7 +20,7 @@ from backport.core.trees import EXECUTABLE, REGULAR
 RUFF = Rule(
     "ruff",
     "ruff finds a name undefined, defined twice or used too early",
-    "see what the rule of that number says (`ruff rule F821`)",
+    "see what ruff says of the rule in brackets (`ruff rule CODE`)",
 )
 TY = Rule(
     "ty",
@@ -29,6 +30,7 @@ TY = Rule(
 
 _SELECTED = "F502,F601,F701,F702,F704,F706,F707,F811,F821,F822,F823"
 _LINE = re.compile(r"^(.+?):(\d+):(\d+): (\w+)\[([\w-]+)\] (.*)$")
+_QUOTED = re.compile(r"`(\w+)`")
 _LIMIT = 120
 
 
@@ -42,9 +44,23 @@ def ruff(subject: Subject) -> Iterator[Finding]:
             place, code = item["location"], item["code"] or "syntax"
             if code == "F811" and _is_parameter(subject, path, **place):
                 continue  # pytest's way to take an imported fixture
+            if _is_given(subject, path, code, item["message"]):
+                continue
             if code != "syntax" and item["code"]:
+                rule = RUFF._replace(mend=f"see what ruff says of it (`ruff rule {code}`)")
                 message = f"{item['message']} ({code})"
-                yield _finding(path, place["row"], place["column"], RUFF, message)
+                yield _finding(path, place["row"], place["column"], rule, message)
+
+
+def _is_given(subject: Subject, path: str, code: str, message: str) -> bool:
+    """True where the module has the name that ruff misses by other ways than a statement: by
+    `globals()[name] = ...`, and an export by its `__getattr__` too."""
+    name = _QUOTED.search(message)
+    if name is None:
+        return False
+    if code == "F822":
+        return subject.resolver.member(path, name[1]) is not None
+    return code == "F821" and may_be_global(subject, path, name[1])
 
 
 def _is_parameter(subject: Subject, path: str, row: int, column: int) -> bool:

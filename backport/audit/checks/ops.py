@@ -8,18 +8,23 @@ from typing import Any
 
 from backport.audit import tolerance
 from backport.audit.binding import MISSING, REPEATED, TOO_MANY, UNEXPECTED, arguments, fits, misfits
+from backport.audit.functions import Definition
 from backport.audit.operators import Operator, Operators, Parameters
 from backport.audit.paths import is_test
-from backport.audit.records import CONDITIONAL, FALLIBLE, KEYWORD, Registration
+from backport.audit.records import CONDITIONAL, FALLIBLE, KEYWORD, Function, Registration
+from backport.audit.registrations import HELPERS
+from backport.audit.returned import declared, observed
+from backport.audit.schemas import returned as schema_returned
 from backport.audit.source import Site
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.table import Table
-from backport.audit.values import Sort
+from backport.audit.terms import dotted
+from backport.audit.values import Sort, Value
 from backport.core.outcomes import Finding, Severity
 
 DIFFERS = Rule(
     "fake-differs",
-    "the fake of a custom op takes other arguments than the implementation",
+    "the fake of a custom op takes other arguments or returns other values than the implementation",
     "change the fake with the implementation: nothing fails until the op is traced",
 )
 ARGUMENTS = Rule(
@@ -32,6 +37,11 @@ UNREGISTERED = Rule(
     "a custom op is used that no registration in the tree defines",
     "carry the registration (or the binding), or test for the op before it is used",
 )
+MUTATES = Rule(
+    "op-mutates",
+    "a custom op is said to write to a parameter that its implementation does not have",
+    "name the parameters as the implementation does: registering the op fails",
+)
 TWICE = Rule(
     "op-registered-twice",
     "two modules register a custom op of the same name, which fails when both are imported",
@@ -43,9 +53,10 @@ def check_fakes(subject: Subject) -> Iterator[Finding]:
     """Fakes that differ from what they stand for, and ops that are registered twice."""
     operators = Operators(subject.resolver)
     for real, fake in operators.fakes():
-        said = _difference(real, fake)
-        if said is not None:
-            yield _at(fake.path, fake.registration, DIFFERS, *said)
+        for said in (_difference(real, fake), _returns_otherwise(subject, real, fake)):
+            if said is not None:
+                yield _at(fake.path, fake.registration, DIFFERS, *said)
+    yield from _mutating(operators)
     yield from _twice(operators)
 
 
@@ -76,7 +87,7 @@ def check_calls(subject: Subject) -> Iterator[Finding]:
             yield from _call(subject, call.node, library, op, found)
 
 
-FAKES = Check(check_fakes, (DIFFERS, TWICE), per_file=False)
+FAKES = Check(check_fakes, (DIFFERS, MUTATES, TWICE), per_file=False)
 CALLS = Check(check_calls, (ARGUMENTS, UNREGISTERED))
 
 _QUIET = tolerance.ATTRIBUTES | tolerance.VERSION | tolerance.TYPING
@@ -139,6 +150,64 @@ def _order_and_defaults(
             message = f"custom op `{op}`: the default of `{p.name}` differs in the fake"
             return message, f"{op}({p.name}=)"
     return None
+
+
+def _returns_otherwise(subject: Subject, real: Operator, fake: Operator) -> tuple[str, str] | None:
+    """Another number of values that the fake returns, where both are sure. The body of the
+    fake counts, which is read where the signatures do not agree."""
+    wanted, function = _number(real), fake.function
+    if wanted is None or function is None or not _is_plain(function):
+        return None
+    if wanted == (function.arity or declared(function)):
+        return None
+    node = _definition(subject, fake.value)
+    given = observed(function, node) if node is not None else None
+    if given is None or given == wanted:
+        return None
+    op = real.registration.op
+    shown = [f"{n} value{'s' * (n != 1)}" if n else "nothing" for n in (wanted, given)]
+    message = f"custom op `{op}`: the implementation returns {shown[0]}, the fake {shown[1]}"
+    return message, f"{op}(returns)"
+
+
+def _number(real: Operator) -> int | None:
+    """How many values an op returns: its schema says it, or the annotation that torch makes
+    the schema of."""
+    if real.registration.schema is not None:
+        return schema_returned(real.registration.schema)
+    function = real.function
+    if function is None or not _is_plain(function):
+        return None
+    return declared(function) if function.returns is not None else function.arity or None
+
+
+def _is_plain(function: Function) -> bool:
+    """True where the function returns what its body does."""
+    last = {dotted(term).rpartition(".")[2] for term in function.decorators}
+    return last <= HELPERS and not function.asynchronous
+
+
+def _definition(subject: Subject, value: Value | None) -> Definition | None:
+    read = subject.read(value.path) if value is not None else None
+    if value is None or read is None:
+        return None
+    found = (n for n in ast.walk(read.source.tree) if isinstance(n, Definition))
+    return next((n for n in found if n.lineno == value.line), None)
+
+
+def _mutating(operators: Operators) -> Iterator[Finding]:
+    """Registrations that torch refuses, since it looks for what the op writes to in the
+    signature of the implementation."""
+    for path, registration in operators.definitions():
+        made = operators.implementation(path, registration) if registration.mutates else None
+        function = made.function if made is not None else None
+        if function is None or not _is_plain(function):
+            continue
+        taken = {p.name for p in function.parameters}
+        for name in sorted(set(registration.mutates) - taken):
+            op = registration.op
+            message = f"custom op `{op}`: `{function.name}` has no `{name}` to write to"
+            yield _at(path, registration, MUTATES, message, f"{op}({name})")
 
 
 def _twice(operators: Operators) -> Iterator[Finding]:

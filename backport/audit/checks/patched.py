@@ -14,10 +14,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from backport.audit import tolerance
-from backport.audit.checks.replaced import named, passed, reaches, scope_of, stores, units
+from backport.audit.checks.replaced import (
+    Replaced,
+    is_certain,
+    named,
+    passed,
+    replaced,
+    scope_of,
+    stores,
+)
 from backport.audit.modules import Kind
 from backport.audit.source import Site
-from backport.audit.standins import stand_ins
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.terms import dotted, value_term
 from backport.audit.values import Sort, Type, Value, present
@@ -50,13 +57,18 @@ class _Target(NamedTuple):
 def check(subject: Subject) -> Iterator[Finding]:
     """Replaced names of one file that are not there."""
     source = subject.file.source
+    files: list[Replaced] = []
     for site in source.calls:
         if site.guard & _QUIET or source.is_excused(site.node) or _may_create(site.node):
             continue
         target = _target(subject, site)
         if target is None or not target.name or not _lacks(subject, target):
             continue
-        if not _is_filled(subject, site.node) and not _is_a_mock(subject, target):
+        if not _is_sure(subject, site, target):
+            continue
+        places = () if files else subject.surroundings()
+        files += [replaced(p.source, _replaced(replace(subject, reading=p))) for p in places]
+        if not _is_filled(subject, site.node) and not _is_a_mock(subject, target, files):
             message = f"`{target.shown}` is replaced, and is not there"
             yield finding(source.path, target.node, MISSING, message, target.shown)
 
@@ -122,6 +134,14 @@ def _lacks(subject: Subject, target: _Target) -> bool:
     return bool(target.owner)
 
 
+def _is_sure(subject: Subject, site: Site[ast.Call], target: _Target) -> bool:
+    """False for an object of which only an annotation, or another module, says what it is."""
+    if all(value.sort is not Sort.INSTANCE for value in target.owner):
+        return True
+    owner = site.node.args[0]
+    return owner is not target.node and is_certain(subject.file, owner, site.scope)
+
+
 def _is_filled(subject: Subject, call: ast.Call) -> bool:
     """True where the file gives the owner attributes by `setattr` or its `__dict__`."""
     owner = dotted(value_term(call.args[0])).encode()
@@ -132,31 +152,26 @@ def _is_filled(subject: Subject, call: ast.Call) -> bool:
     )
 
 
-def _is_a_mock(subject: Subject, target: _Target) -> bool:
+def _is_a_mock(subject: Subject, target: _Target, files: list[Replaced]) -> bool:
     """True where something on the way to the attribute may be replaced itself already."""
     way = {key for value in target.way for key in named(value)}
     modules = {value.path for value in target.way if value.sort is Sort.MODULE}
     shown = {subject.table.modules.name_of(path) for path in modules}
     return any(
-        not shown.isdisjoint(stand_ins(places.source))
-        or any(
-            named(value)[0] in way for value in _replaced(replace(subject, reading=places), target)
-        )
-        for places in subject.surroundings()
+        not shown.isdisjoint(file.modules) or not way.isdisjoint(file.at(target.node))
+        for file in files
     )
 
 
-def _replaced(subject: Subject, target: _Target) -> Iterator[Value]:
-    """What a file replaces, as far as that reaches the target: what it is unreplaced."""
+def _replaced(subject: Subject) -> Iterator[tuple[ast.AST, Value]]:
+    """What a file replaces: each node that does, and what stood there before."""
     source, resolver = subject.file.source, subject.resolver
-    found = units(source)
     for site in source.calls:
-        if reaches(site.node, target.node, found):
-            for owner, name in _owners(subject, site):
-                yield from (resolver.attribute(owner, name) or ()) if name else (owner,)
+        for owner, name in _owners(subject, site):
+            found = (resolver.attribute(owner, name) or ()) if name else (owner,)
+            yield from ((site.node, value) for value in found)
     for node in stores(source.tree):
-        if reaches(node, target.node, found):
-            yield from subject.file.type_of(node, scope_of(source, node))
+        yield from ((node, v) for v in subject.file.type_of(node, scope_of(source, node)))
 
 
 def _owners(subject: Subject, site: Site[ast.Call]) -> Iterator[tuple[Value, str]]:

@@ -8,14 +8,24 @@ the same test, the code around it, or a function which is no test replaces.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from backport.audit.functions import Definition
 from backport.audit.scopes import Scope
 from backport.audit.scoping import Places
 from backport.audit.source import Source
+from backport.audit.standins import stand_ins
 from backport.audit.values import Sort, Type, Value
+
+Key = tuple[Sort, str, str]
+
+
+_CERTAIN = ("assign", "import", "class", "function")
+"""The forms of bindings that say what a value is, each by code."""
 
 
 class Unit(NamedTuple):
@@ -26,18 +36,60 @@ class Unit(NamedTuple):
     is_test: bool
 
 
-def units(source: Source) -> list[Unit]:
-    """The functions of a file that pytest may call."""
-    return list(_units(source.tree.body))
+class Replaced(NamedTuple):
+    """What one file replaces: in every test (under None), and in each one alone; `modules`
+    are those that it puts others in the place of."""
+
+    keys: dict[Unit | None, set[Key]]
+    units: list[Unit]
+    modules: frozenset[str]
+
+    def at(self, node: ast.AST) -> set[Key]:
+        """What may be replaced still where a node runs."""
+        everywhere, unit = self.keys.get(None, set()), _unit_of(node, self.units)
+        return everywhere | self.keys.get(unit, set())
 
 
-def reaches(replacing: ast.AST, node: ast.AST, found: list[Unit]) -> bool:
-    """True where what one node replaces may be replaced still at the other."""
-    unit = _unit_of(replacing, found)
-    return unit is None or not unit.is_test or unit == _unit_of(node, found)
+def replaced(source: Source, found: Iterable[tuple[ast.AST, Value]]) -> Replaced:
+    """What a file replaces, given the nodes that do and what each of them is about."""
+    units, keys = list(_units(source.tree.body)), defaultdict[Unit | None, set[Key]](set)
+    for node, value in found:
+        unit = _unit_of(node, units)
+        keys[unit if unit is not None and unit.is_test else None].add(named(value)[0])
+    return Replaced(keys, units, stand_ins(source))
 
 
-def named(value: Value) -> list[tuple[Sort, str, str]]:
+def is_certain(places: Places, node: ast.expr, scope: Scope) -> bool:
+    """True where code alone says what a value is: where an annotation does, it may be an
+    object of a class below."""
+    ways, seen = [(node, scope)], set[tuple[Scope, str]]()
+    while ways:
+        node, scope = ways.pop()
+        holder = scope.holder(node.id) if isinstance(node, ast.Name) else None
+        if not isinstance(node, ast.Name) or holder is None:
+            if not _is_made(places, node, scope):
+                return False
+        elif (holder, node.id) not in seen:
+            seen.add((holder, node.id))
+            binds = holder.binds[node.id]
+            if any(bind.form not in _CERTAIN for bind in binds):
+                return False
+            sources = (bind.source for bind in binds if bind.form == "assign")
+            ways += [(source, holder) for source in sources if isinstance(source, ast.expr)]
+    return True
+
+
+def _is_made(places: Places, node: ast.expr, scope: Scope) -> bool:
+    """True for a call of a class, and for what is read from a module or class."""
+    if isinstance(node, ast.Call):
+        return all(value.sort is Sort.CLASS for value in places.type_of(node.func, scope))
+    if not isinstance(node, ast.Attribute):
+        return False
+    read = (*places.type_of(node, scope), *places.type_of(node.value, scope))
+    return all(value.sort is not Sort.INSTANCE for value in read)
+
+
+def named(value: Value) -> list[Key]:
     """The keys by which a value is found among what is replaced, its own first: an object
     of a class that is replaced is none any more."""
     name = "" if value.sort is Sort.MODULE else value.name
@@ -86,7 +138,8 @@ def scope_of(source: Source, node: ast.expr) -> Scope:
 
 def _unit_of(node: ast.AST, found: list[Unit]) -> Unit | None:
     line = getattr(node, "lineno", 0)
-    return next((unit for unit in found if unit.first <= line <= unit.last), None)
+    place = bisect_right(found, line, key=attrgetter("first"))
+    return found[place - 1] if place and line <= found[place - 1].last else None
 
 
 def _units(body: list[ast.stmt]) -> Iterator[Unit]:
