@@ -18,8 +18,8 @@ from backport.core.paths import quote
 from backport.core.stacks import Upstream
 from backport.core.texts import Edit, splice, split_keeping_ends
 from backport.core.trees import Entry
-from backport.workflows.importing import describe, read_commits
-from backport.workflows.incoming import Incoming
+from backport.workflows.importing import describe
+from backport.workflows.incoming import of_commits
 from backport.workflows.stack_files import write
 
 BASE, NEXT = "v0.28.0", "v0.29.0"
@@ -196,8 +196,8 @@ def _series(label: str, workshop: Path, changes: list[Change], folder: Path) -> 
     library = folder / label
     (library / "manifests" / "bench").mkdir(parents=True)
     with Checkout.open(workshop) as checkout:
-        patches = read_commits(checkout, BASE, label)
-    stack = describe("stack", Incoming(tuple(patches), ""), BASE, (), Upstream())
+        incoming = of_commits(checkout, BASE, label)
+    stack = describe("stack", incoming, BASE, (), Upstream())
     written = write(library, stack, force=False)
     (library / "manifests/bench/only.toml").write_text(
         f'schema = 1\nbase = "{BASE}"\nbranch = "{BRANCH}"\nstacks = ["stack"]\n'

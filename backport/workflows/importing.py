@@ -24,7 +24,7 @@ from backport.core.trees import Entry, Overlay
 from backport.errors import BackportError, BadInput
 from backport.git_diffs import difference as diff_between
 from backport.library import Library
-from backport.workflows.incoming import STANDARD_INPUT, Incoming, of_commits, text_at
+from backport.workflows.incoming import STANDARD_INPUT, Incoming, text_at
 from backport.workflows.preimages import preimages
 from backport.workflows.stack_files import refuse_name
 
@@ -38,11 +38,6 @@ class Beneath(NamedTuple):
 
     base: str
     stacks: Mapping[str, frozenset[str]]  # name -> the paths that its commit changes
-
-
-def read_commits(checkout: Checkout, start: str, end: str) -> list[Patch]:
-    """The commits after `start` up to `end` as canonical patches on their own parents."""
-    return list(of_commits(checkout, start, end).patches)
 
 
 # ---------------------------------------------------------------- home

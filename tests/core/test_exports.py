@@ -54,7 +54,8 @@ def test_an_export_gives_author_title_and_message_at_their_true_lines(data: byte
     patch = both(data)
     assert (patch.subject, patch.body, patch.author) == ("[ROCm] Fuse it", "Why.\n\nMore.", ZOE)
     (file,) = patch.files
-    assert data.split(b"\n")[file.at - 1].startswith((b"diff --git ", b"--- a/f.txt"))
+    first = b"--- a/f.txt" if HG_PLAIN in data else b"diff --git a/f.txt b/f.txt"
+    assert data.split(b"\n")[file.at - 1] == first
     assert file.hunks[0].added == (b"b\n",)
 
 

@@ -190,7 +190,17 @@ def test_the_base_may_be_named_in_every_way_that_git_knows(
     assert world.repo.git("rev-parse", f"{BRANCH}~1") == commit
 
 
-@pytest.mark.parametrize("base", ["v1.0.0:engine", "engine/ops.py", "v1 0", "-x", "v1.0.0^{tree}"])
+@pytest.mark.parametrize("base", ["v1.0.0:engine", "v1 0", "-x", "v1.0.0^{tree}", "v1.0.0~0"])
+def test_a_base_that_is_an_expression_is_not_looked_up(
+    base: str, world: World, shell: Shell
+) -> None:
+    world.library.manifest("cache", base=base)
+    done = shell(*world.words("apply"))
+    assert done.code == 2
+    assert f"me/v1.0.0.toml:2: base: {base!r} is a revision expression, or no" in done.problems[0]
+
+
+@pytest.mark.parametrize("base", ["engine/ops.py", "v9", "v1.0.0-3-gabcdef1"])
 def test_a_base_that_names_no_commit_is_one_line(base: str, world: World, shell: Shell) -> None:
     world.library.manifest("cache", base=base)
     assert f"has no commit {base}; " in refused(world, shell)
