@@ -73,9 +73,14 @@ class Shell:
 def child(
     *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
-    """The command line as a process of its own, with the code under test."""
+    """The command line as a process of its own, with the code under test.
+
+    Ctrl-C reaches it also where the tests run in the background, and so ignore it.
+    """
+    listen = "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    run = "runpy.run_module('backport', run_name='__main__', alter_sys=True)"
     return subprocess.Popen(
-        [sys.executable, "-m", "backport", *map(str, words)],
+        [sys.executable, "-c", listen + run, *map(str, words)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -6,7 +6,6 @@ import configparser
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from backport.audit.versions import Version, parse
@@ -20,6 +19,7 @@ IMAGE = "docker/Dockerfile.rocm_base"
 
 _FILE = re.compile(r"(requirements/([\w.-]+/)?[\w.-]+|[\w.-]*requirements[\w.-]*)\.(txt|in)")
 _ARGUMENT = re.compile(r"^ARG (\w+)_BRANCH=\"?([\w.+-]+)", re.MULTILINE)
+_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
 _BOUNDS = (">=", ">", "==", "===", "~=")
 _MACHINE = {
     "os_name": "posix",
@@ -59,46 +59,44 @@ def pins(image: str) -> dict[str, Pin]:
 
 
 def oldest(
-    paths: Iterable[str], entry: Callable[[str], Entry | None], python: _Python = None
-) -> dict[str, Version]:
-    """The oldest version of each project that a tree's requirement files allow.
+    project: str,
+    paths: Iterable[str],
+    entry: Callable[[str], Entry | None],
+    python: _Python = None,
+) -> Version | None:
+    """The oldest version of a project that a tree's requirement files allow.
 
     Read are `requirements` files of the root and of `requirements/`, `pyproject.toml`,
-    `setup.cfg` and the pins of the ROCm image. A project without a lower bound is left
-    out; of several bounds the lowest counts, as each stands for a supported set-up. A
-    requirement whose marker leaves out `python`, the oldest that the tree supports, on Linux
-    and x86-64 does not count; markers are not read where `python` is None.
+    `setup.cfg` and the pins of the ROCm image. None without a lower bound; of several bounds
+    the lowest counts, as each stands for a supported set-up. A requirement whose marker leaves
+    out `python`, the oldest that the tree supports, on Linux and x86-64 does not count; markers
+    are not read where `python` is None.
     """
-    found: dict[str, Version] = {}
+    found: list[Version] = []
     for path in paths:
         file = entry(path) if path in _READERS or _FILE.fullmatch(path) else None
         if file is not None and file.mode == REGULAR:
-            for project, version in _read(path, file.data, python):
-                found[project] = min(version, found.get(project, version))
-    return found
+            text = file.data.decode("utf-8", "replace")
+            found += _READERS.get(path, _lines)(text, project, python)
+    return min(found, default=None)
 
 
-@lru_cache(maxsize=256)
-def _read(path: str, data: bytes, python: _Python) -> tuple[tuple[str, Version], ...]:
-    """What one file asks for; kept, as trees that are compared have most files in common."""
-    return tuple(_READERS.get(path, _lines)(data.decode("utf-8", "replace"), python))
-
-
-def _lines(text: str, python: _Python) -> Iterator[tuple[str, Version]]:
+def _lines(text: str, project: str, python: _Python) -> Iterator[Version]:
     """The bounds of requirements that stand a line each; other lines say nothing."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     for line in text.splitlines():
+        named = _NAME.match(line)
+        if named is None or canonical(named[1]) != project:
+            continue
         try:
             wanted = Requirement(re.sub(r"(^|\s)#.*|\s--.*|\\\s*$", "", line).strip())
         except InvalidRequirement:
             continue
-        if not _is_meant(wanted, python):
-            continue
-        bounds = (parse(s.version) for s in wanted.specifier if s.operator in _BOUNDS)
-        lowest = max((bound for bound in bounds if bound), default=None)
-        if lowest is not None:
-            yield canonical(wanted.name), lowest
+        if _is_meant(wanted, python):
+            bounds = (parse(s.version) for s in wanted.specifier if s.operator in _BOUNDS)
+            lowest = max((bound for bound in bounds if bound), default=None)
+            yield from () if lowest is None else (lowest,)
 
 
 def _is_meant(wanted: Requirement, python: _Python) -> bool:
@@ -113,29 +111,31 @@ def _is_meant(wanted: Requirement, python: _Python) -> bool:
         return True  # it compares what cannot be compared
 
 
-def _project(text: str, python: _Python) -> Iterator[tuple[str, Version]]:
+def _project(text: str, project: str, python: _Python) -> Iterator[Version]:
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return
-    project = _table(table.get("project"))
-    extras = _table(project.get("optional-dependencies")).values()
-    for listed in (project.get("dependencies"), *extras):
+    told = _table(table.get("project"))
+    extras = _table(told.get("optional-dependencies")).values()
+    for listed in (told.get("dependencies"), *extras):
         if isinstance(listed, list):
-            yield from _lines("\n".join(each for each in listed if isinstance(each, str)), python)
+            lines = "\n".join(each for each in listed if isinstance(each, str))
+            yield from _lines(lines, project, python)
 
 
-def _setup(text: str, python: _Python) -> Iterator[tuple[str, Version]]:
+def _setup(text: str, project: str, python: _Python) -> Iterator[Version]:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
     except configparser.Error:
         return
-    yield from _lines(parser.get("options", "install_requires", fallback=""), python)
+    yield from _lines(parser.get("options", "install_requires", fallback=""), project, python)
 
 
-def _image(text: str, _: _Python) -> Iterator[tuple[str, Version]]:
-    yield from ((project, pin.version) for project, pin in pins(text).items())
+def _image(text: str, project: str, _: _Python) -> Iterator[Version]:
+    pin = pins(text).get(project)
+    yield from () if pin is None else (pin.version,)
 
 
 def _table(value: object) -> dict[str, Any]:

@@ -151,19 +151,24 @@ def test_an_amended_commit_of_the_same_tree_is_replaced(
     assert shell(*world.words("apply")).code == 0
 
 
-def reword(world: World, shell: Shell) -> str:
+def reword(world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> str:
     """The branch's commit with a paragraph and a trailer of a person; the commit's id."""
     applied(world, shell)
     world.repo.git("checkout", "-q", BRANCH)
     old = world.repo.message(BRANCH).decode()
     new = old.replace("Stack: ", "Notes.\n\nReviewed-by: B <b@b.c>\nStack: ")
-    world.repo.git("commit", "-q", "--amend", "-m", new)
+    with monkeypatch.context() as patched:
+        for key, value in LATER.items():
+            patched.setenv(key, value)
+        world.repo.git("commit", "-q", "--amend", "-m", new)
     world.repo.git("checkout", "-q", "main")
     return world.repo.git("rev-parse", BRANCH)
 
 
-def test_what_a_person_wrote_into_a_message_is_not_lost_unasked(world: World, shell: Shell) -> None:
-    tip = reword(world, shell)
+def test_what_a_person_wrote_into_a_message_is_not_lost_unasked(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tip = reword(world, shell, monkeypatch)
     path = world.library.root / "patches/cache/stack.toml"
     path.write_text(path.read_text() + "# read again\n")
     line = refused(world, shell, 2)

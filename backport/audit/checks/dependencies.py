@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from functools import cache
 
@@ -34,26 +35,33 @@ def check(subject: Subject) -> Iterator[Finding]:
     homes = subject.options.homes.get(path, ())
     if subject.before is None or not homes:
         return
-    uses = [
-        (node, name)
-        for node, name in _first_uses(subject, subject.before)
-        if "." in name and not f"{name}.".startswith(_OPERATORS)
-    ]
-    if not uses:
-        return  # reading what the trees ask for takes longer than all the rest
-    lowest = oldest(subject.table.everything, subject.entry, subject.minimum)
-    asked = [oldest(home.paths(), home.entry, oldest_python(home)) for home in homes]
     told: list[str] = []  # how the parts of what was told begin
-    for node, name in uses:
-        project = canonical(name.partition(".")[0])
-        here = lowest.get(project)
-        ahead = max((each[project] for each in asked if project in each), default=None)
-        steps = _steps(here, ahead) if here is not None and ahead is not None else 0
-        if here is None or ahead is None or not steps or f"{name}.".startswith(tuple(told)):
+
+    @cache
+    def bounds(project: str) -> tuple[Version | None, Version | None]:
+        """The oldest version that the target takes, and the highest of the homes' oldest."""
+        here = oldest(project, subject.table.everything, subject.entry, subject.minimum)
+        asked = (
+            oldest(project, home.paths(), home.entry, oldest_python(home))
+            for home in (homes if here else ())
+        )
+        return here, max(filter(None, asked), default=None)
+
+    for node, name in _first_uses(subject, subject.before):
+        project, _, part = name.partition(".")
+        if not part or f"{name}.".startswith((_OPERATORS, *told)) or _is_python(project):
+            continue
+        here, ahead = bounds(canonical(project))
+        steps = _steps(here, ahead) if here and ahead else 0
+        if here is None or ahead is None or not steps:
             continue
         told += [f"{name}.", f"{name}("]
-        message = _message(name, project, here, ahead)
+        message = _message(name, canonical(project), here, ahead)
         yield finding(path, node, NEWER, message, name, warns=steps < _FAR)
+
+
+def _is_python(project: str) -> bool:
+    return project == "builtins" or project in sys.stdlib_module_names
 
 
 def needs(subject: Subject) -> str:
