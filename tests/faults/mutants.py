@@ -38,7 +38,8 @@ HEART = {
         *("test_applying", "test_twins", "test_properties", "test_merging_stacks"),
     ),
     "backport/core/applying_files.py": ("test_applying", "test_twins", "test_properties"),
-    "backport/core/twins.py": ("test_twins",),
+    "backport/core/twins.py": ("test_twins", "test_as_git_merges"),
+    "backport/core/diffing.py": ("test_merging", "test_as_git_merges"),
     "backport/core/applying_steps.py": ("test_applying",),
     "backport/core/merging.py": ("test_merging", "test_applying"),
     **{
