@@ -326,3 +326,16 @@ def test_changes_that_touch_and_bring_in_the_same_line_overlap() -> None:
     assert interleaved(base, ours, theirs) is None
     blank = [b"one\n", b"\n", b"use(one)\n"]
     assert interleaved(base, [b"one\n", b"use(two)\n"], blank) is not None
+
+
+def test_the_same_item_brought_in_far_away_is_another_one() -> None:
+    assert interleaved("abcd", "aXbcd", "abcdX") == list("aXbcdX")
+    assert interleaved("abcd", "abcdX", "aXbcd") == list("aXbcdX")
+
+
+def test_the_same_item_brought_in_right_below_is_the_same() -> None:
+    assert interleaved("abcd", "aXcd", "abXd") is None
+    assert interleaved("abcd", "abXd", "aXcd") is None
+    assert (
+        interleaved(["a", "b", "c"], ["a", " ", "c"], ["a", "b", " "]) is None
+    )  # of words all count

@@ -200,3 +200,34 @@ def test_of_two_places_that_fit_its_own_is_taken_where_that_is_sure(target: str,
     assert hunk.outcome is (Outcome.MOVED if line else Outcome.AMBIGUOUS)
     (blind,) = applied(INDEXED, target, known=False).hunks
     assert blind.outcome is Outcome.AMBIGUOUS
+
+
+@pytest.mark.parametrize("new", [WITHOUT, OTHER], ids=["removed", "changed"])
+def test_what_stood_further_up_before_is_not_done(new: str) -> None:
+    home = f"[one]\n{new}[two]\n{BODY}"
+    change = diff("m.cfg", home, f"[one]\n{new}[two]\n{new}", index=True)
+    first, second = home.split("[two]")
+    target = f"{first}[two]{second.replace('b = 2', 'b = 22')}"
+    result = applied(change, target, home=home)
+    assert result.outcome is StackOutcome.APPLIED
+    entry = result.changes["m.cfg"]
+    assert entry is not None
+    assert entry.data.decode() == f"{first}[two]\n{new.replace('b = 2', 'b = 22')}"
+
+
+def test_a_result_that_nobody_can_tell_from_one_of_home_is_doubted() -> None:
+    home = f"[one]\n{BODY}[two]\n{OTHER}"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    target = f"[one]\n{BODY.replace('80', '99')}[two]\n{OTHER}"
+    found = Proof(home.encode(), target.encode()).doubt(hunk, None)
+    assert found is not None
+    assert not found.merges
+    assert found.why.startswith("its result stands 1 time in the text that it was made on")
+
+
+def test_a_result_that_is_new_to_the_file_is_not_at_home() -> None:
+    hunk = parse_diff(CHANGE)[0].hunks[0]
+    target = f"[one]\n{BODY}[two]\n{OTHER}"
+    found = Proof(HOME.encode(), target.encode()).doubt(hunk, None)
+    assert found is not None
+    assert found.why == "its result stands here where another place of that text was"
