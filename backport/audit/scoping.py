@@ -9,15 +9,13 @@ from typing import Any
 from backport.audit.extract import Block, read_class
 from backport.audit.facts import FileFacts, import_binding
 from backport.audit.forms import annotated
-from backport.audit.functions import function_record
+from backport.audit.functions import Definition, function_record
 from backport.audit.index import class_records
 from backport.audit.resolve import Resolver
 from backport.audit.scopes import Bind, Scope
 from backport.audit.source import Source
 from backport.audit.terms import Term, annotation_term, value_term
 from backport.audit.values import UNKNOWN, Sort, Type, Value, either
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(slots=True)

@@ -8,11 +8,11 @@ from backport.audit.index import class_records
 from backport.audit.paths import is_test
 from backport.audit.records import Function
 from backport.audit.resolve import Resolver
-from backport.audit.subject import Check, Rule, Subject
+from backport.audit.subject import Check, Rule, Subject, finding_at
 from backport.audit.table import Table
 from backport.audit.terms import dotted
 from backport.audit.values import Sort, Value
-from backport.core.outcomes import Finding, Severity
+from backport.core.outcomes import Finding
 
 LEFT = Rule(
     "abstract-method",
@@ -43,7 +43,7 @@ def family(subject: Subject) -> Iterable[Value]:
 
 def of_class(cls: Value, rule: Rule, message: str, symbol: str) -> Finding:
     """A finding about a class as a whole, told at its line."""
-    return Finding(cls.path, cls.line, 1, Severity.ERROR, rule.code, message, symbol, rule.mend)
+    return finding_at(cls.path, cls.line, rule, message, symbol)
 
 
 def needs(subject: Subject) -> str:

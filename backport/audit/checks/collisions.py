@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backport.audit.subject import Check, Rule, Subject
-from backport.core.outcomes import Finding, Severity
+from backport.audit.subject import Check, Rule, Subject, finding_at
+from backport.core.outcomes import Finding
 from backport.core.paths import parents
 
 COLLISION = Rule(
@@ -20,10 +20,10 @@ def check(subject: Subject) -> Iterator[Finding]:
     before = subject.before
     if before is None:
         return
-    new = sorted(p for p in subject.touched if p in subject.table.everything)
-    new = [path for path in new if path not in before.everything]
+    paths = subject.table.everything
+    new = sorted(p for p in subject.touched if p in paths and p not in before.everything)
     known: dict[str, set[str]] = {}
-    for path in subject.table.everything if new else ():
+    for path in paths if new else ():
         for part in (path, *parents(path)):
             known.setdefault(part.casefold(), set()).add(part)
     for path in new:
@@ -31,9 +31,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             others = known[part.casefold()] - {part}
             if others:
                 message = f"`{part}` and `{min(others)}` differ in case alone"
-                yield Finding(
-                    path, 0, 0, Severity.ERROR, COLLISION.code, message, part, COLLISION.mend
-                )
+                yield finding_at(path, 0, COLLISION, message, part, column=0)
                 break
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from backport.audit.modules import Kind
-from backport.audit.subject import Check, Rule, Subject
+from backport.audit.subject import Check, Rule, Subject, finding_at
 from backport.audit.table import Table
-from backport.core.outcomes import Finding, Severity
+from backport.core.outcomes import Finding
 
 CYCLE = Rule(
     "import-cycle",
@@ -49,9 +49,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         if failing is not None:
             names = [subject.table.modules.name_of(module) for module, _ in cycle]
             message = _message(names, *failing)
-            yield Finding(
-                path, edge.line, 1, Severity.ERROR, CYCLE.code, message, names[1], CYCLE.mend
-            )
+            yield finding_at(path, edge.line, CYCLE, message, names[1])
 
 
 CHECK = Check(check, (CYCLE,))

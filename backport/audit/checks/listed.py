@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from backport.audit.cmake import listed
-from backport.audit.subject import Check, Rule, Subject, finding
-from backport.core.outcomes import Finding, Severity
+from backport.audit.subject import Check, Rule, Subject, finding, finding_at
+from backport.core.outcomes import Finding
 from backport.core.paths import decode
 
 MISSING = Rule(
@@ -41,10 +41,8 @@ def check_sources(subject: Subject) -> Iterator[Finding]:
             if not exists(path, named.path):
                 line, column = text.count("\n", 0, named.place) + 1, named.place
                 column -= text.rfind("\n", 0, named.place)
-                yield Finding(
-                    path, line, column, Severity.ERROR, MISSING.code,
-                    _message(named.path), named.path, MISSING.mend,
-                )  # fmt: skip
+                message = _message(named.path)
+                yield finding_at(path, line, MISSING, message, named.path, column=column)
 
 
 def check(subject: Subject) -> Iterator[Finding]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from backport.audit.subject import Check, Rule, Subject
-from backport.core.outcomes import Finding, Severity
+from backport.audit.subject import Check, Rule, Subject, finding_at
+from backport.core.outcomes import Finding
 
 MARKER = Rule(
     "conflict-marker",
@@ -31,9 +31,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         for match in found:
             line = entry.data.count(b"\n", 0, match.start()) + 1
             message = f"conflict marker `{match[1].decode()}`"
-            yield Finding(
-                path, line, 1, Severity.ERROR, MARKER.code, message, "marker", MARKER.mend
-            )
+            yield finding_at(path, line, MARKER, message, "marker")
 
 
 CHECK = Check(check, (MARKER,), per_file=False)

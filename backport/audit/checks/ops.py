@@ -17,11 +17,11 @@ from backport.audit.resolve import Resolver
 from backport.audit.returned import declared, observed
 from backport.audit.schemas import returned as schema_returned
 from backport.audit.source import Site
-from backport.audit.subject import Check, Rule, Subject, finding
+from backport.audit.subject import Check, Rule, Subject, finding, finding_at
 from backport.audit.table import Table
 from backport.audit.terms import dotted
 from backport.audit.values import Sort, Value
-from backport.core.outcomes import Finding, Severity
+from backport.core.outcomes import Finding
 
 DIFFERS = Rule(
     "fake-differs",
@@ -282,5 +282,4 @@ def _call(
 
 
 def _at(path: str, registration: Registration, rule: Rule, message: str, symbol: str) -> Finding:
-    line = registration.line
-    return Finding(path, line, 1, Severity.ERROR, rule.code, message, symbol, rule.mend)
+    return finding_at(path, registration.line, rule, message, symbol)

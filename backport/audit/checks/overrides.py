@@ -17,10 +17,10 @@ from backport.audit.paths import is_test
 from backport.audit.records import EITHER, KEYWORD, KEYWORDS, Function
 from backport.audit.scoping import Places
 from backport.audit.source import Site
-from backport.audit.subject import Check, Rule, Subject
+from backport.audit.subject import Check, Rule, Subject, finding_at
 from backport.audit.terms import dotted, value_term
 from backport.audit.values import Sort, Value
-from backport.core.outcomes import Finding, Severity
+from backport.core.outcomes import Finding
 
 LACKS = Rule(
     "override-lacks-parameter",
@@ -53,10 +53,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             cls = suspect.cls
             message = f"`{cls.name}.{name}` does not take `{parameter}`, which `{caller}` passes"
             symbol = f"{cls.name}.{name}({parameter})"
-            yield Finding(
-                cls.path, suspect.method.line, 1, Severity.ERROR,
-                LACKS.code, message, symbol, LACKS.mend,
-            )  # fmt: skip
+            yield finding_at(cls.path, suspect.method.line, LACKS, message, symbol)
 
 
 def needs(subject: Subject) -> str:

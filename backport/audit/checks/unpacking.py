@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from backport.audit.functions import Definition
 from backport.audit.index import class_records
 from backport.audit.records import Function, Record
 from backport.audit.resolve import ModuleEnv
@@ -19,8 +20,6 @@ UNPACKING = Rule(
     "a result is unpacked into more or fewer names than the function returns",
     "carry the change of what the function returns, or unpack what the target returns",
 )
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _RETURNING = frozenset(
     {"staticmethod", "classmethod", "override", "jit", "no_grad", "inference_mode"}
