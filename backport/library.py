@@ -113,12 +113,7 @@ def load_for(
     """The library and the manifests that `choose` picks; raises BadInput with every problem but
     those of other manifests: a draft spoils its own target only."""
     library, problems = read(root)
-    try:
-        chosen = choose(library)
-    except BadInput:
-        if problems:
-            raise BadInput(problems) from None
-        raise
+    chosen = _chosen(library, problems, choose)
     others = set(library.manifests) - {manifest.name for manifest in chosen}
     mine = [problem for problem in problems if _spoiled(library, problem) not in others]
     if mine:
@@ -138,17 +133,24 @@ def load_each(
     for problem in problems:
         by_name.setdefault(_spoiled(library, problem), []).append(problem)
     broken = {name: _summed(told) for name, told in by_name.items() if name}
-    try:
-        chosen = choose(library)
-    except BadInput:
-        if problems:
-            raise BadInput(problems) from None
-        raise
+    chosen = _chosen(library, problems, choose)
     sound = not chosen or any(manifest.name not in broken for manifest in chosen)
     if "" in by_name or not sound:
         names = {"", *(manifest.name for manifest in chosen)}
         raise BadInput([one for one in problems if _spoiled(library, one) in names])
     return library._replace(broken=broken), chosen
+
+
+def _chosen(
+    library: Library, problems: list[str], choose: Callable[[Library], list[Manifest]]
+) -> list[Manifest]:
+    """What `choose` picks; where it finds nothing, the problems of the library say why."""
+    try:
+        return choose(library)
+    except BadInput:
+        if problems:
+            raise BadInput(problems) from None
+        raise
 
 
 def load_all(root: Path) -> tuple[Library, list[Manifest]]:

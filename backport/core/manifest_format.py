@@ -248,7 +248,7 @@ class _Entries:
         paths = [file.path for file in patch.files]
         if hunk and paths != [hunk.path]:
             entry.problem("patch", f"{name} changes {', '.join(paths)}, the hunk {hunk.path}")
-        if not all(map(_changes_lines_only, patch.files)):
+        if not all(file.changes_lines_only for file in patch.files):
             entry.problem("patch", f"{name} must change lines of the file and nothing else")
         return name, patch.files
 
@@ -271,11 +271,6 @@ class _Entries:
         for name in sorted(set(self.files) - self.patches):
             folder = self.file.removesuffix(".toml")
             self.table.source.problems.append(f"{folder}/{name}: no replace entry uses it")
-
-
-def _changes_lines_only(file: FilePatch) -> bool:
-    whole = file.creates or file.deletes or file.renames
-    return bool(file.hunks) and not whole and file.old_mode == file.new_mode
 
 
 def _same(found: HunkId, wanted: HunkId) -> bool:

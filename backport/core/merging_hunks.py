@@ -64,11 +64,15 @@ def propose(
     return Proposal(words, count.same, count.cases, merged.why, decode(render_diff((patch,))))
 
 
-def line_on(base: bytes, target: bytes, line: int) -> int:
-    """Where a line of the pre-image lies on the target, or would lie (both from 1)."""
-    edits = changes(split_keeping_ends(base), split_keeping_ends(target))
-    above = [edit for edit in edits if edit.a1 < line]
-    return max(1, line + sum((e.b1 - e.b0) - (e.a1 - e.a0) for e in above))
+class LinesOn:
+    """Where the lines of a pre-image lie on the target, or would lie (both from 1)."""
+
+    def __init__(self, base: bytes, target: bytes) -> None:
+        self._edits = changes(split_keeping_ends(base), split_keeping_ends(target))
+
+    def __call__(self, line: int) -> int:
+        above = [edit for edit in self._edits if edit.a1 < line]
+        return max(1, line + sum((e.b1 - e.b0) - (e.a1 - e.a0) for e in above))
 
 
 def patch_between(file: FilePatch, old: bytes, new: bytes) -> FilePatch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backport.core.merging_files import PYTHON, Merged, together
-from backport.core.merging_hunks import line_on, merge_left, propose
+from backport.core.merging_hunks import LinesOn, merge_left, propose
 from backport.core.merging_steps import Rule
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.patches import FilePatch, Patch
@@ -64,12 +64,14 @@ def _astray(
     that is another thing: its own is here as well, or the other was there before."""
     if not file.path.endswith(PYTHON):
         return []
-    old, new = Target(file.path, base), Target(file.path, target)
+    old, new, on_target = Target(file.path, base), Target(file.path, target), LinesOn(base, target)
     out = list(results)
     for place, (hunk, result) in enumerate(zip(file.hunks, results, strict=True)):
+        if not result.outcome.failed:
+            continue
         line = scope_line(hunk, first_line(hunk))
-        named, here = old.scope_at(line), new.scope_at(line_on(base, target, line))
-        strays = result.outcome.failed and None not in (named, here) and named != here
+        named, here = old.scope_at(line), new.scope_at(on_target(line))
+        strays = None not in (named, here) and named != here
         if strays and (_has(new, named) or _has(old, here)):
             why = f"a merge would put it into {here}, and it is of {named}"
             out[place] = result._replace(detail=f"{result.detail}; {why}")
@@ -92,13 +94,13 @@ def _as_merged(
 ) -> list[HunkResult]:
     out = []
     rules = ", ".join(found.rules)
-    counted = _counted(ours, found.text or b"")
+    counted, on_target = _counted(ours, found.text or b""), LinesOn(base, ours)
     for index, result in enumerate(results):
         if not result.outcome.failed:
             out.append(result)
             continue
         was = file.hunks[index].old_start + len(file.hunks[index].leading)
-        line = line_on(base, ours, was)
+        line = on_target(was)
         detail = f"rule {rules}{_places(found)}"
         out.append(
             result._replace(

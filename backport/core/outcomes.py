@@ -107,6 +107,13 @@ class Proposal(NamedTuple):
     why: str
     patch: str
 
+    @property
+    def counted(self) -> str:
+        """How often such merges were right, in words."""
+        if not self.cases:
+            return "unmeasured"
+        return f"{self.same} of {self.cases} such merges were right"
+
 
 class HunkResult(NamedTuple):
     """What happened to one hunk on one target.

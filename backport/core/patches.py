@@ -158,6 +158,12 @@ class FilePatch(_FilePatch):
         return self.renames and not self.copy
 
     @property
+    def changes_lines_only(self) -> bool:
+        """True where the file stays, by its name and mode, and only lines of it change."""
+        whole = self.creates or self.deletes or self.renames
+        return bool(self.hunks) and not whole and self.old_mode == self.new_mode
+
+    @property
     def header_digest(self) -> str:
         """Eight hex digits over what the header itself changes (names, modes, binary data)."""
         binary = self.binary.data if self.binary else b""

@@ -196,11 +196,9 @@ def proposal_lines(hunk: HunkResult, target: str) -> list[str]:
     found = hunk.proposal
     if found is None:
         return []
-    counted = (
-        f"{found.same} of {found.cases} such merges were right" if found.cases else "unmeasured"
-    )
+    why = found.why or "the rules stand"
     lines = [
-        f"proposal by rule {', '.join(found.rules)} ({counted}): {found.why or 'the rules stand'}",
+        f"proposal by rule {', '.join(found.rules)} ({found.counted}): {why}",
         f"take it, then read it: {_taking(target, str(hunk.id))}",
     ]
     body = found.patch.split("\n")

@@ -26,12 +26,12 @@ def preimages(checkout: Checkout, stacks: Mapping[str, Stack]) -> Sources:
     def of(stack: Stack) -> Preimages:
         from backport.core.preimages import Preimages
 
-        return Preimages(stack, blob, lambda: home_of(checkout, stack), below(stack, stacks))
+        return Preimages(stack, blob, lambda: home_tree(checkout, stack.home), below(stack, stacks))
 
     return of
 
 
-def home_of(checkout: Checkout, stack: Stack) -> Tree | None:
-    """The release that a stack's patches were made on; None where it is not at hand."""
-    commit = checkout.commit_id(stack.home) if stack.home else None
+def home_tree(checkout: Checkout, home: str) -> Tree | None:
+    """The release that patches were made on; None where it is not at hand."""
+    commit = checkout.commit_id(home) if home else None
     return checkout.tree(commit) if commit else None

@@ -117,11 +117,8 @@ def _write(library: Library, taken: _Taken) -> str:
 
 def _entry(hunk: HunkResult, found: Proposal) -> list[str]:
     rules = ", ".join(found.rules)
-    counted = (
-        f"{found.same} of {found.cases} such merges were right" if found.cases else "unmeasured"
-    )
     return [
-        f"# proposed by rule {rules}: {counted}. Read the patch, then say why it is right.",
+        f"# proposed by rule {rules}: {found.counted}. Read the patch, then say why it is right.",
         "[[replace]]",
         f"hunk   = {quoted(str(hunk.id))}",
         f"patch  = {quoted(patch_file(hunk.id))}",

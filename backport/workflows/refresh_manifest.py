@@ -77,7 +77,13 @@ def _entries(
 ) -> list[Adaptation]:
     stack = amendment.stack
     index, patch, mine = last_of(stack, file.path)
-    if mine is None or mine.creates or mine.deletes or not mine.hunks or not _lines_only(file):
+    if (
+        mine is None
+        or mine.creates
+        or mine.deletes
+        or not mine.hunks
+        or not file.changes_lines_only
+    ):
         raise CannotSay(
             f"{stack.name}: {file.path}: no entry of a manifest can say this change "
             "(the file is made, moved, deleted, or touched by no hunk); use --into patch"
@@ -103,11 +109,6 @@ def _entries(
         name = _file_name(key, known.get(str(key)))
         out.append(Replace(reason, when, "", key, name, (with_scopes(changed, read),)))
     return out
-
-
-def _lines_only(file: FilePatch) -> bool:
-    whole = file.creates or file.deletes or file.renames or file.binary
-    return bool(file.hunks) and not whole and file.old_mode == file.new_mode
 
 
 def _file_name(key: HunkId, entry: Adaptation | None) -> str:

@@ -13,7 +13,7 @@ from backport.core.paths import decode
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 from backport.library import Library
-from backport.workflows.preimages import home_of
+from backport.workflows.preimages import home_tree
 
 if TYPE_CHECKING:
     from backport.audit import Commit
@@ -89,12 +89,14 @@ def _homes(
     library: Library, applied: Sequence[StackResult], checkout: Checkout
 ) -> dict[str, tuple[Tree, ...]]:
     """By path, the releases that the patches to it were made on, as far as they are at hand."""
-    found: dict[str, tuple[Tree, ...]] = {}
+    asked: dict[str, dict[str, None]] = {}
     for result in applied:
-        home = home_of(checkout, library.stacks[result.stack])
-        if home is not None:
-            found.update({path: (*found.get(path, ()), home) for path in result.changes})
-    return found
+        for path in result.changes:
+            asked.setdefault(path, {})[library.stacks[result.stack].home] = None
+    names = {name for homes in asked.values() for name in homes}
+    trees = {name: tree for name in names if (tree := home_tree(checkout, name)) is not None}
+    found = {path: tuple(trees[n] for n in homes if n in trees) for path, homes in asked.items()}
+    return {path: homes for path, homes in found.items() if homes}
 
 
 def _carried(stack: Stack) -> Iterator[Commit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backport.core.merging_hunks import line_on, merge_left, patch_between, propose
+from backport.core.merging_hunks import LinesOn, merge_left, patch_between, propose
 from backport.core.merging_results import NO_PREIMAGE, merged_file
 from backport.core.outcomes import HunkResult, Outcome
 from backport.core.parsing import parse_diff
@@ -84,10 +84,10 @@ def test_a_patch_between_python_texts_names_the_scopes() -> None:
 
 def test_a_line_of_the_pre_image_is_found_on_the_target() -> None:
     base = b"a\nb\nc\nd\n"
-    assert [line_on(base, b"a\nx\ny\nb\nd\n", line) for line in (1, 2, 3, 4)] == [1, 4, 5, 5]
-    assert line_on(base, b"d\n", 4) == 1
-    assert line_on(b"a\n", b"", 1) == 1
-    assert line_on(b"a\nb\n", b"x\nb\n", 2) == 2
+    assert [LinesOn(base, b"a\nx\ny\nb\nd\n")(line) for line in (1, 2, 3, 4)] == [1, 4, 5, 5]
+    assert LinesOn(base, b"d\n")(4) == 1
+    assert LinesOn(b"a\n", b"")(1) == 1
+    assert LinesOn(b"a\nb\n", b"x\nb\n")(2) == 2
 
 
 # ---------------------------------------------------------------- all that is left at once

@@ -208,6 +208,12 @@ def _move_base(world: World) -> None:
     world.git("tag", "-f", "v1.0.0")
 
 
+def _move_without_change(world: World, tag: str) -> None:
+    world.git("checkout", "-q", tag)
+    world.git("commit", "-q", "--allow-empty", "-m", "nothing")
+    world.git("tag", "-f", tag)
+
+
 @pytest.mark.parametrize(
     "change", [_change_patch, _change_manifest, _change_requirement, _write_lock, _move_base]
 )
@@ -259,9 +265,7 @@ def test_a_home_that_moves_changes_every_answer(
 ) -> None:
     check(world, cache)
     counted.clear()
-    world.git("checkout", "-q", "v1.0.0")
-    world.git("commit", "-q", "--allow-empty", "-m", "nothing")
-    world.git("tag", "-f", "v1.0.0")
+    _move_without_change(world, "v1.0.0")
     check(world, cache)
     assert len(counted) == 5
 
@@ -271,9 +275,7 @@ def test_a_conflict_is_not_carried_to_another_commit(
 ) -> None:
     check(world, cache)
     counted.clear()
-    world.git("checkout", "-q", "v1.2.0")
-    world.git("commit", "-q", "--allow-empty", "-m", "nothing")
-    world.git("tag", "-f", "v1.2.0")
+    _move_without_change(world, "v1.2.0")
     check(world, cache)
     assert counted == ["team/v1.2.0"]
 
