@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -11,7 +10,9 @@ UNFINISHED = "did not run to its end"  # what a check says that no later run is 
 
 def found(tool: str) -> str | None:
     """The tool on the path, or beside the Python that runs this."""
-    return shutil.which(tool) or shutil.which(tool, path=str(Path(sys.executable).parent))
+    from shutil import which
+
+    return which(tool) or which(tool, path=str(Path(sys.executable).parent))
 
 
 def fingerprint(tool: str) -> str:

@@ -10,6 +10,7 @@ import importlib
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Any, TextIO
 
 gc.set_threshold(50_000)  # before the imports: collecting what they make costs a tenth of a run
@@ -81,7 +82,11 @@ def main() -> None:
     """Run the command line; every foreseen problem is one line per problem and an exit code."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - if closed
     sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # told by `run`
+            stream.flush()
+    os._exit(code)  # taking every object apart again costs more than a small stack's placing
 
 
 class _Patient(io.FileIO):
