@@ -8,6 +8,8 @@ they meet a change of the other side higher up.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
@@ -51,17 +53,20 @@ def changes_between(
 def _collected(old: list[bool], new: list[bool]) -> list[Change]:
     out = []
     i = j = 0
-    while i < len(old) or j < len(new):
-        a0, b0 = i, j
-        while i < len(old) and old[i]:
-            i += 1
-        while j < len(new) and new[j]:
-            j += 1
-        if i > a0 or j > b0:
-            out.append(Change(a0, i, b0, j))
-        i += 1
-        j += 1
-    return out
+    while True:
+        same = min(_next(True, old, i) - i, _next(True, new, j) - j)
+        a0, b0 = i + same, j + same
+        if a0 == len(old) and b0 == len(new):
+            return out
+        i, j = _next(False, old, a0), _next(False, new, b0)
+        out.append(Change(a0, i, b0, j))
+
+
+def _next(flag: bool, flags: list[bool], start: int) -> int:
+    try:
+        return flags.index(flag, start)
+    except ValueError:
+        return len(flags)
 
 
 # ---------------------------------------------------------------- which lines changed
@@ -70,12 +75,15 @@ def _collected(old: list[bool], new: list[bool]) -> list[Change]:
 def _changed(a: list[int], b: list[int]) -> tuple[list[bool], list[bool]]:
     """For each line of both texts whether it has no partner in the other one."""
     old, new = [True] * len(a), [True] * len(b)
+    places: list[list[int]] = [[] for _ in range(max(a, default=-1) + 1)]
+    for i, line in enumerate(a):
+        places[line].append(i)
     todo = [(0, len(a), 0, len(b))]
     while todo:
         a0, a1, b0, b1 = todo.pop()
         if a0 == a1 or b0 == b1:
             continue
-        found = _anchor(a, b, a0, a1, b0, b1)
+        found = _anchor(a, b, (a0, a1, b0, b1), places)
         if found is None:
             for i, j in _shortest(a[a0:a1], b[b0:b1]):
                 old[a0 + i] = new[b0 + j] = False
@@ -88,56 +96,51 @@ def _changed(a: list[int], b: list[int]) -> tuple[list[bool], list[bool]]:
 
 
 def _anchor(
-    a: list[int], b: list[int], a0: int, a1: int, b0: int, b1: int
+    a: list[int], b: list[int], bounds: tuple[int, int, int, int], places: list[list[int]]
 ) -> tuple[int, int, int] | None:
     """The run of shared lines that holds the rarest one: its two starts and its size.
 
     Size 0 where nothing is shared; None where only frequent lines are.
     """
-    places: dict[int, list[int]] = {}
-    for i in range(a0, a1):
-        places.setdefault(a[i], []).append(i)
+    a0, a1, b0, b1 = bounds
+    often = Counter(a[a0:a1])
     best, rarest = (0, 0, 0), MOST + 1
     shared = False
     j = b0
     while j < b1:
         after = j + 1
-        spots = places.get(b[j])
-        if spots:
-            shared = True
-            if len(spots) <= rarest:
-                reached = -1
-                for spot in spots:
-                    if spot <= reached:
-                        continue
-                    i, start, end, count = _grown(a, b, spot, j, (a0, a1, b0, b1), places)
-                    reached = i + (end - start) - 1
-                    after = max(after, end)
-                    if end - start > best[2] or count < rarest:
-                        best, rarest = (i, start, end - start), count
+        count = often.get(b[j], 0)
+        shared = shared or count > 0
+        reached = -1
+        for spot in _between(places[b[j]], a0, count) if 0 < count <= rarest else ():
+            if spot <= reached:
+                continue
+            i, start, size = _grown(a, b, spot, j, bounds)
+            reached, after = i + size - 1, max(after, start + size)
+            if size > best[2] or rarest > 1:
+                least = min(map(often.__getitem__, a[i : i + size]))
+                if size > best[2] or least < rarest:
+                    best, rarest = (i, start, size), least
         j = after
     return None if shared and rarest > MOST else best
 
 
+def _between(spots: list[int], start: int, count: int) -> list[int]:
+    first = bisect_left(spots, start)
+    return spots[first : first + count]
+
+
 def _grown(
-    a: list[int],
-    b: list[int],
-    i: int,
-    j: int,
-    bounds: tuple[int, int, int, int],
-    places: dict[int, list[int]],
-) -> tuple[int, int, int, int]:
-    """The whole run of equal lines around a pair, and how often its rarest line stands in `a`."""
+    a: list[int], b: list[int], i: int, j: int, bounds: tuple[int, int, int, int]
+) -> tuple[int, int, int]:
+    """The whole run of equal lines around a pair: its two starts and its size."""
     a0, a1, b0, b1 = bounds
-    count = len(places[a[i]])
     end_i, end_j = i + 1, j + 1
     while i > a0 and j > b0 and a[i - 1] == b[j - 1]:
         i, j = i - 1, j - 1
-        count = min(count, len(places[a[i]]))
     while end_i < a1 and end_j < b1 and a[end_i] == b[end_j]:
-        count = min(count, len(places[a[end_i]]))
         end_i, end_j = end_i + 1, end_j + 1
-    return i, j, end_j, count
+    return i, j, end_j - j
 
 
 def _shortest(a: list[int], b: list[int]) -> list[tuple[int, int]]:
