@@ -51,7 +51,7 @@ def changes_between(
 
 
 def _collected(old: list[bool], new: list[bool]) -> list[Change]:
-    out = []
+    out: list[Change] = []
     i = j = 0
     while True:
         same = min(_next(True, old, i) - i, _next(True, new, j) - j)
