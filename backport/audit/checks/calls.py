@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from backport.audit import tolerance
@@ -18,7 +18,7 @@ from backport.audit.binding import (
     fits,
     misfits,
 )
-from backport.audit.checks import unpacking
+from backport.audit.checks import shifted, unpacking
 from backport.audit.signatures import Parameters, Signatures
 from backport.audit.source import Site
 from backport.audit.subject import Check, Rule, Subject, finding
@@ -48,6 +48,9 @@ TWICE = Rule(
 )
 _RULES = {MISSING: LACKS, UNEXPECTED: KEYWORD_UNKNOWN, TOO_MANY: EXCESS, REPEATED: TWICE}
 
+Suits = Callable[[Parameters | None], bool]
+"""Whether a call is right for a signature; true where that is not known."""
+
 _PARTIAL = "functools.partial"
 
 _LAUNCH_OPTIONS = frozenset(
@@ -75,7 +78,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     yield from unpacking.check(subject)
 
 
-CHECK = Check(check, (LACKS, KEYWORD_UNKNOWN, EXCESS, TWICE, unpacking.UNPACKING))
+CHECK = Check(check, (LACKS, KEYWORD_UNKNOWN, EXCESS, TWICE, shifted.SHIFTED, unpacking.UNPACKING))
 
 _QUIET = tolerance.CALLS | tolerance.VERSION | tolerance.TYPING
 
@@ -93,13 +96,25 @@ def _call(
             return
         chosen = _callees(subject, signatures, site, node)
         given = arguments(node)._replace(double_star=later) if later else arguments(node)
-    if not chosen or any(_accepts(signatures, value, taken, given) for value, taken in chosen):
+    if not chosen:
         return
-    value, taken = chosen[0]
-    if _may_be_another_class(subject, signatures, site, node, value, given):
-        return
-    for misfit in misfits(taken or (), given):
-        yield _report(subject, node, value, misfit)
+
+    def suits(taken: Parameters | None) -> bool:
+        return taken is None or fits(taken, given)
+
+    def is_in_order(taken: Parameters | None) -> bool:
+        return shifted.is_in_order(node, taken)
+
+    if any(_accepts(signatures, *callee, suits) for callee in chosen):
+        wrong = not any(_accepts(signatures, *callee, is_in_order) for callee in chosen)
+        if wrong and not _may_be_another_class(
+            subject, signatures, site, node, chosen, is_in_order
+        ):
+            yield from shifted.check(subject, node, chosen)
+    elif not _may_be_another_class(subject, signatures, site, node, chosen, suits):
+        value, taken = chosen[0]
+        for misfit in misfits(taken or (), given):
+            yield _report(subject, node, value, misfit)
 
 
 def _meant(subject: Subject, site: Site[Any], node: ast.Call) -> tuple[ast.Call, bool]:
@@ -127,11 +142,9 @@ def _callees(
     return [(value, signatures.of(value)) for value in found]
 
 
-def _accepts(
-    signatures: Signatures, value: Value, taken: Parameters | None, given: Arguments
-) -> bool:
-    """True where the call fits, or fits an override, or nobody can tell."""
-    if taken is None or fits(taken, given):
+def _accepts(signatures: Signatures, value: Value, taken: Parameters | None, suits: Suits) -> bool:
+    """True where a signature suits the call, or that of an override does."""
+    if suits(taken):
         return True
     owner, function = value.owner, value.function
     if value.sort in (Sort.INSTANCE, Sort.SUPER):
@@ -140,7 +153,7 @@ def _accepts(
         return False
     else:
         name = function.name
-    return any(other is None or fits(other, given) for other in _overrides(signatures, owner, name))
+    return any(suits(other) for other in _overrides(signatures, owner, name))
 
 
 def _overrides(signatures: Signatures, owner: Value, name: str) -> Iterator[Parameters | None]:
@@ -172,18 +185,18 @@ def _may_be_another_class(
     signatures: Signatures,
     site: Site[Any],
     node: ast.Call,
-    value: Value,
-    given: Arguments,
+    chosen: list[shifted.Callee],
+    suits: Suits,
 ) -> bool:
     """`cls(...)` makes whatever class the method was called on."""
-    if value.sort is not Sort.CLASS or not isinstance(node.func, ast.Name):
+    value, func = chosen[0][0], node.func
+    if value.sort is not Sort.CLASS or not isinstance(func, ast.Name):
         return False
-    holder = site.scope.holder(node.func.id)
+    holder = site.scope.holder(func.id)
     if holder is None or holder.kind != "function":
         return False
     children = subject.resolver.classes.descendants(value)
-    taken = (signatures.constructor(child) for child in children)
-    return any(parameters is None or fits(parameters, given) for parameters in taken)
+    return any(suits(signatures.constructor(child)) for child in children)
 
 
 def _launched(given: Arguments, chosen: list[tuple[Value, Parameters | None]]) -> Arguments:

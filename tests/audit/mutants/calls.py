@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tests.audit.mutants.files import (
     FUNCTION,
@@ -150,3 +151,25 @@ def _with_renamed(file: File, node: ast.FunctionDef, parameter: str) -> tuple[in
     body = file.text.encode()[begin:end].decode()
     changed = re.sub(rf"(?<![\w.]){parameter}\b", f"{parameter}{GONE}", body)
     return node.lineno, file.replaced(begin, end, changed)
+
+
+def parameters_swapped(file: File) -> Found:
+    """Two parameters in each other's place, while another file passes one of them by place."""
+    for name, node in file.functions.items():
+        places = node.args.args[: len(node.args.args) - len(node.args.defaults)]
+        if not takes_only_named(node) or node.args.posonlyargs:
+            continue
+        passed = {each for path in file.importers(name) for each in _by_place(file, path, name)}
+        for number, (one, other) in enumerate(pairwise(places)):
+            if {(number, one.arg), (number + 1, other.arg)} & passed:
+                begin, end = file.span(one)[0], file.span(other)[1]
+                text = f"{ast.unparse(other)}, {ast.unparse(one)}"
+                yield node.lineno, file.replaced(begin, end, text)
+
+
+def _by_place(file: File, path: str, name: str) -> Iterator[tuple[int, str]]:
+    """The names that calls of a function in another file pass, with their places."""
+    tree = file.project.read(path)
+    for call in ast.walk(tree) if tree is not None else ():
+        if isinstance(call, ast.Call) and name_of(call.func) == name and is_plain(call):
+            yield from enumerate(map(name_of, call.args))
