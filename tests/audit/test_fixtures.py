@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.audit.builders import said
+from tests.audit.builders import Texts, findings, said
 
 BASE = {
     "tests/conftest.py": """
@@ -180,12 +180,69 @@ def test_silence(text: str) -> None:
     assert said(BASE, {"tests/kernels/test_new.py": text}, checks=checks) == []
 
 
-def test_a_fixture_beside_is_not_seen_from_above() -> None:
-    assert said(BASE, {"tests/test_top.py": "def test_it(near):\n    pass\n"}) == []
-    base = BASE | {"tests/kernels/conftest.py": ""}
-    assert said(base, {"tests/test_top.py": "def test_it(near):\n    pass\n"}) == [
-        "tests/test_top.py:1 missing-fixture test_it(near)"
-    ]
+BESIDE = "tests/core/test_new.py"
+ASKS = "def test_it(near):\n    pass\n"
+UNSEEN = [f"{BESIDE}:1 missing-fixture test_it(near)"]
+NAMED = "import pytest\n\n\n@pytest.fixture(name='near')\ndef make():\n    return 1\n"
+CALLED = "import pytest\n\nnear = pytest.fixture(lambda: 1)\n"
+
+OUT_OF_SIGHT: dict[str, Texts] = {
+    "in a conftest beside": {},
+    "by another name": {"tests/kernels/conftest.py": NAMED},
+    "made by a call": {"tests/kernels/conftest.py": CALLED},
+    "in another test": {
+        "tests/kernels/conftest.py": "",
+        "tests/test_other.py": "import pytest\n\n\n@pytest.fixture\ndef near():\n    return 1\n",
+    },
+    "which tests below see": {"tests/kernels/test_use.py": ASKS},
+    "beside plug-ins of others": {"tests/test_other.py": "pytest_plugins = ('pytest_asyncio',)\n"},
+    "beside other functions of the name": {"pkg/near.py": "def near():\n    return 1\n"},
+}
+
+IN_SIGHT: dict[str, Texts] = {
+    "imported by a conftest above": {"tests/core/conftest.py": "from kernels import near\n"},
+    "by star imports": {
+        "tests/core/conftest.py": "from tests.one import *\n",
+        "tests/one.py": "from tests.two import *\n",
+        "tests/two.py": "from tests.kernels.conftest import *\n",
+    },
+    "loaded as a plug-in": {"tests/conftest.py": "pytest_plugins = ['tests.kernels.conftest']\n"},
+    "loaded by the settings": {"pytest.ini": "[pytest]\naddopts = -p tests.kernels.conftest\n"},
+    "a module that may be a plug-in": {
+        "pkg/plugin.py": "import pytest\n\n\n@pytest.fixture\ndef near():\n    return 1\n"
+    },
+    "that other tests get without it": {"tests/test_other.py": ASKS},
+    "a conftest that makes names": {
+        "tests/core/conftest.py": "for n in 'ab':\n    globals()[n] = 1\n"
+    },
+}
+
+
+@pytest.mark.parametrize("more", OUT_OF_SIGHT.values(), ids=OUT_OF_SIGHT.keys())
+def test_a_fixture_out_of_sight(more: Texts) -> None:
+    assert said(BASE | dict(more), {BESIDE: ASKS}) == UNSEEN
+
+
+@pytest.mark.parametrize("more", IN_SIGHT.values(), ids=IN_SIGHT.keys())
+def test_a_fixture_in_sight(more: Texts) -> None:
+    assert said(BASE | dict(more), {BESIDE: ASKS}, checks={"fixtures"}) == []
+
+
+def test_a_fixture_below_is_not_seen_from_above() -> None:
+    found = findings(BASE, {"tests/test_top.py": ASKS}, checks={"fixtures"})
+    where = "the one of `tests/kernels/conftest.py` is not above it"
+    assert [f.message for f in found] == [f"no fixture `near` for `test_it`: {where}"]
+
+
+def test_a_mark_that_asks_for_a_fixture_out_of_sight() -> None:
+    text = "import pytest\n\npytestmark = pytest.mark.usefixtures('near')\n"
+    assert said(BASE, {BESIDE: text}) == [f"{BESIDE}:3 missing-fixture usefixtures(near)"]
+
+
+def test_a_fixture_that_the_stack_moves_away() -> None:
+    base = BASE | {"tests/kernels/test_use.py": ASKS}
+    moved = {"tests/kernels/conftest.py": "", "tests/core/conftest.py": NAMED}
+    assert said(base, moved) == ["tests/kernels/test_use.py:1 missing-fixture test_it(near)"]
 
 
 def test_a_fixture_that_the_stack_removes() -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 
+from backport.audit.conftests import (
+    asks,
+    is_collected_file,
+    is_out_of_sight,
+    makers_of,
+    others_saying,
+    visible,
+)
 from backport.audit.functions import Definition, decorator_term, signature
-from backport.audit.paths import is_test, with_conftests
-from backport.audit.records import EITHER, KEYWORD, Record
+from backport.audit.paths import with_conftests
+from backport.audit.records import EITHER, KEYWORD
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.terms import dotted
 from backport.core.outcomes import Finding
@@ -34,7 +41,6 @@ KNOWN = frozenset(
 )
 """The fixtures of pytest and of its common plug-ins."""
 
-_NAMED = re.compile(rb"fixture\([^)]*name\s*=\s*[\"'](\w+)[\"']")
 _MARKS, _HOOK, _USING = "pytestmark", "pytest_generate_tests", "pytest.mark.usefixtures"
 _HARMLESS = frozenset({"inference_mode", "no_grad", "fixture", "asyncio"})
 
@@ -55,9 +61,10 @@ def check(subject: Subject) -> Iterator[Finding]:
             given = known | {n.name for n in cls.body if isinstance(n, Definition)}
         given |= _supplied(suppliers, node)
         for parameter in _wanted(node, cls):
-            if parameter not in given and not _comes_from_outside(subject, parameter):
-                message = f"no fixture `{parameter}` for `{node.name}`"
-                yield finding(source.path, node, MISSING, message, f"{node.name}({parameter})")
+            if parameter in given or _comes_from_outside(subject, parameter):
+                continue
+            message = _message(subject, parameter, node.name)
+            yield finding(source.path, node, MISSING, message, f"{node.name}({parameter})")
     if is_collected_file(source.path):
         yield from _used(subject, known)
 
@@ -65,10 +72,10 @@ def check(subject: Subject) -> Iterator[Finding]:
 CHECK = Check(check, (MISSING,))
 
 
-def is_collected_file(path: str) -> bool:
-    """True for a file that pytest takes tests from."""
-    name = path.rpartition("/")[2]
-    return name.startswith("test_") or name.endswith("_test.py")
+def _message(subject: Subject, name: str, asking: str) -> str:
+    makers = makers_of(subject, name)
+    where = f": the one of `{makers[0]}` is not above it" if makers else ""
+    return f"no fixture `{name}` for `{asking}`{where}"
 
 
 def _used(subject: Subject, known: frozenset[str]) -> Iterator[Finding]:
@@ -77,7 +84,7 @@ def _used(subject: Subject, known: frozenset[str]) -> Iterator[Finding]:
     inside = {n.name for n in ast.walk(source.tree) if isinstance(n, Definition)}
     for name, mark in asked_by_marks(source.tree).items():
         if name not in known | inside and not _comes_from_outside(subject, name, by_word=True):
-            message = f"no fixture `{name}` for `usefixtures`"
+            message = _message(subject, name, "usefixtures")
             yield finding(source.path, mark, MISSING, message, f"usefixtures({name})")
 
 
@@ -224,40 +231,14 @@ def _generated(body: Iterable[ast.stmt]) -> Iterator[ast.expr]:
                     yield call
 
 
-def visible(subject: Subject, path: str) -> Iterator[str]:
-    """The names that a test file and the conftests above it bind."""
-    for place in with_conftests(path):
-        record = subject.table.record(place)
-        if record is not None:
-            yield from bound_in(subject, record, place)
-            entry = subject.entry(place)
-            named = _NAMED.findall(entry.data) if entry is not None else []
-            yield from (name.decode() for name in named)
-
-
-def bound_in(subject: Subject, record: Record, path: str) -> Iterator[str]:
-    yield from record.names
-    for level, module in record.stars:
-        target = subject.table.modules.find(path, level, module)
-        other = subject.table.record(target.path)
-        if other is not None and other is not record:
-            yield from other.names
-
-
 def _comes_from_outside(subject: Subject, name: str, *, by_word: bool = False) -> bool:
-    """True where untouched tests ask for the fixture as well, and the pristine tree defines
-    nothing of that name: a plug-in does. A conftest with `pytest_plugins` may take it from
-    any file of the tree. What marks ask for is seen `by_word` alone."""
+    """True where a plug-in may give the fixture: untouched tests ask for it as well, and the
+    pristine tree defines nothing of that name, or none that they see. What marks ask for is
+    seen `by_word` alone."""
     if name in subject.table.index.defined:
-        return True
+        return not is_out_of_sight(subject, name)
     if subject.before is not None and name in subject.before.index.defined:
         return False
-    others = set(subject.table.mentioning(name)) - subject.touched - {subject.file.source.path}
-    tests = (other for other in others if is_test(other))
-    return any(by_word or _asks(subject.table.record(other), name) for other in tests)
-
-
-def _asks(record: Record | None, name: str) -> bool:
-    bindings = (b for found in (record.names if record else {}).values() for b in found)
-    functions = (b.function for b in bindings if b.function is not None)
-    return any(p.name == name for function in functions for p in function.parameters)
+    return any(
+        by_word or asks(subject.table.record(path), name) for path in others_saying(subject, name)
+    )

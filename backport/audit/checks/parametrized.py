@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from backport.audit.checks.fixtures import (
     KNOWN,
     asked_by_marks,
-    bound_in,
-    is_collected_file,
     is_plain,
     options,
     requesting,
     texts_of,
-    visible,
 )
+from backport.audit.conftests import bound_in, is_collected_file, visible
 from backport.audit.functions import Definition, decorator_term, signature
 from backport.audit.index import class_records
 from backport.audit.paths import with_conftests
