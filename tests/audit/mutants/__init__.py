@@ -36,7 +36,7 @@ FOLDERS = (
 RARE = {"flag entry": "vllm/envs.py", "registry entry": "registry.py"}
 """Kinds that only files of this name can have."""
 
-_IN_TESTS = ("missing fixture", "patched path", "patched attribute")
+_IN_TESTS = ("missing fixture", "fixture beside", "patched path", "patched attribute")
 _KINDS: tuple[Kind, ...] = (
     *(names.undefined_name, names.removed_constant, names.removed_function, names.import_symbol),
     *(names.import_module, names.lazy_import_symbol, names.import_dropped, names.typing_import),
@@ -44,6 +44,7 @@ _KINDS: tuple[Kind, ...] = (
     *(names.static_method, names.duplicate_function, names.registry_entry, names.newer_library),
     *(
         names.missing_fixture,
+        names.fixture_beside,
         names.patched_path,
         names.patched_attribute,
         objects.self_method,

@@ -38,6 +38,13 @@ class Project:
         found = self.file(path)
         return found.tree if found is not None else None
 
+    def fixtures(self, path: str) -> set[str]:
+        """The plain fixtures of a conftest."""
+        tree = self.read(path)
+        functions = (n for n in (tree.body if tree else ()) if isinstance(n, FUNCTION))
+        marked = ((n.name, {ast.unparse(d) for d in n.decorator_list}) for n in functions)
+        return {name for name, decorators in marked if "pytest.fixture" in decorators}
+
     @cached_property
     def texts(self) -> dict[str, str]:
         """The project's own source files."""

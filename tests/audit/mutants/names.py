@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from backport.audit.paths import with_conftests
 from tests.audit.mutants.files import (
     FUNCTION,
     GONE,
@@ -115,10 +116,24 @@ def newer_library(file: File) -> Found:
 
 
 def missing_fixture(file: File) -> Found:
+    yield from _asking(file, "fixture_gone")
+
+
+def fixture_beside(file: File) -> Found:
+    """A fixture of one conftest, asked for where only other conftests are above."""
+    seen = {name for path in with_conftests(file.path) for name in file.project.fixtures(path)}
+    for path in sorted(file.project.tree.paths()) if file.path.startswith("tests/") else ():
+        if path.endswith("/conftest.py"):
+            for name in sorted(file.project.fixtures(path) - seen):
+                yield from _asking(file, name)
+
+
+def _asking(file: File, fixture: str) -> Found:
+    """Each test without arguments and marks, asking for a fixture."""
     for name, node in file.functions.items() if "/test_" in file.path else ():
         if name.startswith("test_") and not node.decorator_list and not node.args.args:
             begin = file.place(node.lineno, node.col_offset) + len(f"def {name}(")
-            yield node.lineno, file.replaced(begin, begin, "fixture_gone")
+            yield node.lineno, file.replaced(begin, begin, fixture)
 
 
 def _patches(file: File, *functions: str) -> Iterator[ast.Call]:
