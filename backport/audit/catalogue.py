@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backport.audit.checks import (
     abstract,
+    assigned,
     attributes,
     calls,
     collisions,
@@ -38,6 +39,7 @@ CHECKS: dict[str, Check] = {
     "imports": imports.CHECK,
     "cycles": cycles.CHECK,
     "attributes": attributes.CHECK,
+    "assigned": assigned.CHECK,
     "flags": flags.CHECK,
     "calls": calls.CHECK,
     "launches": launches.CHECK,

@@ -185,14 +185,23 @@ def _harmed_class(qualified: str, old: Class, new: Class | None) -> Iterator[str
     if new is None:
         yield name
         return
-    if old.bases != new.bases or [f[:3] for f in old.fields] != [f[:3] for f in new.fields]:
+    made = (old.bases, old.decorators, [f[:3] for f in old.fields])
+    if made != (new.bases, new.decorators, [f[:3] for f in new.fields]):
         yield name
     have = {*new.members, *new.attributes}
     yield from (attribute for attribute in (*old.members, *old.attributes) if attribute not in have)
+    yield from (attribute for attribute in have if _is_bound_now(attribute, old, new))
     for member, bindings in old.members.items():
         if member in new.members and _is_narrower(bindings, new.members[member]):
             yield name if member in ("__init__", "__new__", "__call__", "forward") else member
             yield member
+
+
+def _is_bound_now(attribute: str, old: Class, new: Class) -> bool:
+    """True for data of the class or its objects that a function has the name of now: where that
+    is a property, it may refuse to be assigned."""
+    had, has = (any(b.function for b in c.members.get(attribute, ())) for c in (old, new))
+    return has and not had and (attribute in old.members or attribute in old.attributes)
 
 
 def _is_narrower(old: tuple[Binding, ...], new: tuple[Binding, ...]) -> bool:

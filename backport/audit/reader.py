@@ -96,6 +96,8 @@ class _Reader:
                 self.target(element, "other", None)
         elif isinstance(node, ast.Starred):
             self.target(node.value, "other", None)
+        elif isinstance(node, ast.Attribute):
+            self.attribute(node)
         else:
             self.children(node)
 
@@ -214,7 +216,7 @@ class _Reader:
             self.source.names.append(self.site(read))
             self.bind(node.target.id, "augmented", None, node.lineno)
         else:
-            self.children(node.target)
+            self.target(node.target, "other", None)
 
     def named(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
@@ -305,6 +307,8 @@ class _Reader:
     def attribute(self, node: ast.Attribute) -> None:
         if isinstance(node.ctx, ast.Load):
             self.source.attributes.append(self.site(node))
+        elif isinstance(node.ctx, ast.Store):
+            self.source.stores.append(self.site(node))
         self.visit(node.value)
 
     def call(self, node: ast.Call) -> None:

@@ -39,6 +39,7 @@ class Source:
     excused: frozenset[int]
     names: list[Site[ast.Name]] = field(default_factory=list)
     attributes: list[Site[ast.Attribute]] = field(default_factory=list)
+    stores: list[Site[ast.Attribute]] = field(default_factory=list)
     calls: list[Site[ast.Call]] = field(default_factory=list)
     imports: list[Site[ast.Import | ast.ImportFrom]] = field(default_factory=list)
     unpackings: list[Site[ast.Assign]] = field(default_factory=list)

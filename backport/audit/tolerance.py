@@ -19,6 +19,7 @@ _EXPECTED = {
     "ImportError": IMPORTS,
     "ModuleNotFoundError": IMPORTS,
     "AttributeError": ATTRIBUTES,
+    "FrozenInstanceError": ATTRIBUTES,
     "TypeError": CALLS,
     "NameError": NAMES,
 }

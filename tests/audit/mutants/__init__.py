@@ -56,6 +56,7 @@ _KINDS: tuple[Kind, ...] = (
     *(
         objects.abstract_method,
         objects.field_default,
+        objects.dataclass_frozen,
         calls.function_keyword,
         calls.function_argument,
     ),

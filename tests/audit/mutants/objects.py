@@ -217,3 +217,15 @@ def field_default(file: File) -> Found:
         for node in given[1:] if plain else ():
             begin, end = file.span(node.annotation)[1], file.span(node)[1]
             yield node.lineno, file.replaced(begin, end, "")
+
+
+def dataclass_frozen(file: File) -> Found:
+    """A dataclass that is frozen now, while a method assigns one of its fields."""
+    for cls in file.classes:
+        plain = [d for d in cls.decorator_list if name_of(d) == "dataclass"]
+        fields = {name_of(n.target) for n in cls.body if isinstance(n, ast.AnnAssign)}
+        stores = (n for n in ast.walk(cls) if isinstance(n, ast.Attribute) and is_self(n.value))
+        assigned = {n.attr for n in stores if isinstance(n.ctx, ast.Store)}
+        if plain and not cls.bases and fields & assigned:
+            end = file.span(plain[0])[1]
+            yield cls.lineno, file.replaced(end, end, "(frozen=True)")
