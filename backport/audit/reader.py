@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from backport.audit import tolerance
 from backport.audit.facts import import_binding
 from backport.audit.functions import Definition
-from backport.audit.guards import annotations_are_lazy, is_typing_test, mentions_version
-from backport.audit.scopes import Bind, Scope
-from backport.audit.source import N, Site, Source, excused_lines
+from backport.audit.guards import is_typing_test, mentions_version
+from backport.audit.source import Source, excused_lines
 from backport.audit.terms import dotted, value_term
+from backport.audit.walking import Walk
 
 _NARROWING = frozenset({"isinstance", "issubclass", "type", "callable"})
 
@@ -34,72 +34,8 @@ def parse(path: str, data: bytes) -> Source | None:
     return reader.source
 
 
-class _Reader:
-    """Where the walk is: the scope, the guards, the statement and the loop around it."""
-
-    def __init__(self, path: str, tree: ast.Module, excused: frozenset[int]) -> None:
-        self.scope = Scope("module", tree, None)
-        self.source = Source(path, tree, self.scope, {tree: self.scope}, excused)
-        self.guard = self.statement = self.loop = 0
-        self.lazy = tolerance.LAZY if annotations_are_lazy(tree) else 0
-
-    def block(self, body: Iterable[ast.stmt]) -> None:
-        for node in body:
-            self.statement = node.lineno
-            self.visit(node)
-
-    def visit(self, node: ast.AST | None) -> None:
-        if node is not None:
-            _HANDLERS.get(type(node), _Reader.children)(self, node)
-
-    def children(self, node: ast.AST) -> None:
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                self.visit(value)
-            elif isinstance(value, list):
-                for item in value:
-                    if isinstance(item, ast.AST):
-                        if isinstance(item, ast.stmt):
-                            self.statement = item.lineno
-                        self.visit(item)
-
-    @contextmanager
-    def inside(self, kind: str, node: ast.AST) -> Iterator[None]:
-        outer, loop, statement = self.scope, self.loop, self.statement
-        self.scope = Scope(kind, node, outer)
-        self.source.scopes[node] = self.scope
-        self.loop = 0 if kind in ("function", "lambda") else loop
-        yield
-        self.scope, self.loop, self.statement = outer, loop, statement
-
-    @contextmanager
-    def under(self, guard: int) -> Iterator[None]:
-        before = self.guard
-        self.guard |= guard
-        yield
-        self.guard = before
-
-    def site(self, node: N) -> Site[N]:
-        return Site(node, self.scope, self.guard, self.statement, self.loop)
-
-    def bind(self, name: str, form: str, source: ast.AST | None, line: int) -> None:
-        bind = Bind(form, source, line, self.statement, self.loop, self.guard)
-        self.scope.add(name, bind)
-
-    def target(self, node: ast.expr, form: str, source: ast.AST | None) -> None:
-        """Bind what an assignment target names, and look at what it reads."""
-        if isinstance(node, ast.Name):
-            self.bind(node.id, form, source, node.lineno)
-        elif isinstance(node, ast.Tuple | ast.List):
-            for element in node.elts:
-                self.target(element, "other", None)
-        elif isinstance(node, ast.Starred):
-            self.target(node.value, "other", None)
-        elif isinstance(node, ast.Attribute):
-            self.attribute(node)
-        else:
-            self.children(node)
+class _Reader(Walk):
+    """The handlers that bind names and gather sites."""
 
     def annotation(self, node: ast.expr | None) -> None:
         if node is not None:
@@ -311,6 +247,14 @@ class _Reader:
             self.source.stores.append(self.site(node))
         self.visit(node.value)
 
+    def await_(self, node: ast.Await) -> None:
+        self.source.awaited.add(node.value)
+        self.visit(node.value)
+
+    def expression(self, node: ast.Expr) -> None:
+        self.source.dropped.add(node.value)
+        self.visit(node.value)
+
     def call(self, node: ast.Call) -> None:
         self.source.calls.append(self.site(node))
         name = dotted(value_term(node.func)).rpartition(".")[2]
@@ -332,11 +276,13 @@ def _look_away(_reader: _Reader, _node: ast.AST) -> None:
     """Nothing in it binds or reads."""
 
 
-_HANDLERS: dict[type, Callable[..., None]] = {
+_Reader.handlers = {
     ast.Name: _Reader.name,
     ast.Attribute: _Reader.attribute,
     ast.Call: _Reader.call,
     ast.Constant: _look_away,
+    ast.Await: _Reader.await_,
+    ast.Expr: _Reader.expression,
     ast.Assign: _Reader.assign,
     ast.AnnAssign: _Reader.annotated_assign,
     ast.AugAssign: _Reader.augmented,
@@ -358,4 +304,4 @@ _HANDLERS: dict[type, Callable[..., None]] = {
     **dict.fromkeys((ast.MatchAs, ast.MatchStar, ast.MatchMapping), _Reader.capture),
 }
 if sys.version_info >= (3, 12):
-    _HANDLERS[ast.TypeAlias] = _Reader.type_alias
+    _Reader.handlers[ast.TypeAlias] = _Reader.type_alias

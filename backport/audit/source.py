@@ -30,7 +30,8 @@ class Site(NamedTuple, Generic[N]):
 
 @dataclass(slots=True)
 class Source:
-    """One file's tree, scopes and sites; `excused` are its `excused_lines`."""
+    """One file's tree, scopes and sites; `excused` are its `excused_lines`,
+    `awaited` what it awaits, and `dropped` the expressions whose value it leaves alone."""
 
     path: str
     tree: ast.Module
@@ -42,6 +43,8 @@ class Source:
     stores: list[Site[ast.Attribute]] = field(default_factory=list)
     calls: list[Site[ast.Call]] = field(default_factory=list)
     imports: list[Site[ast.Import | ast.ImportFrom]] = field(default_factory=list)
+    awaited: set[ast.expr] = field(default_factory=set)
+    dropped: set[ast.expr] = field(default_factory=set)
     unpackings: list[Site[ast.Assign]] = field(default_factory=list)
 
     def is_excused(self, node: ast.AST) -> bool:

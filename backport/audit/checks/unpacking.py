@@ -47,7 +47,7 @@ def _misfits(
 ) -> Iterator[tuple[str, int]]:
     """What the call may run that surely returns another number of values, and that number."""
     found = present(subject.file.type_of(call.func, site.scope))
-    arities = {0 if _overrides(subject, value) else _arity(value) for value in found}
+    arities = {0 if overrides(subject, value) else _arity(value) for value in found}
     if found and not arities & {0, wanted}:
         yield found[0].name, arities.pop()
         return
@@ -72,7 +72,7 @@ def _arity(value: Value) -> int:
 
 def _objects(subject: Subject, site: Site[ast.Assign], call: ast.Call, callees: Type) -> Type:
     """What a call gives: as annotated, or else as the one function called makes it."""
-    if any(_overrides(subject, value) for value in callees):
+    if any(overrides(subject, value) for value in callees):
         return UNKNOWN
     found = present(subject.file.type_of(call, site.scope))
     function = callees[0].function if len(callees) == 1 else None
@@ -97,7 +97,7 @@ def _length(subject: Subject, value: Value) -> int:
     return len(chain.classes[-1].record.fields)
 
 
-def _overrides(subject: Subject, value: Value) -> list[Value | None]:
+def overrides(subject: Subject, value: Value) -> list[Value | None]:
     """The versions of a method in the classes below its object's; None for one not known."""
     if value.owner is None or value.function is None:
         return []
@@ -119,10 +119,10 @@ def _left_behind(
         return
     if site.scope.is_narrowed(dotted(value_term(receiver))):
         return
-    overrides = [other for other in _overrides(subject, value) if other is not None]
-    fitting = (other for other in (value, *overrides) if _arity(other) == wanted)
+    others = [other for other in overrides(subject, value) if other is not None]
+    fitting = (other for other in (value, *others) if _arity(other) == wanted)
     moved = any(_is_changed(subject, other) for other in fitting)
-    for other in overrides:
+    for other in others:
         if _arity(other) in (0, wanted) or not _may_run(subject, site, receiver, other):
             continue
         concerned = subject.before is None or moved or _is_changed(subject, other)

@@ -63,6 +63,7 @@ _KINDS: tuple[Kind, ...] = (
     *(calls.constructor_keyword, calls.function_excess, calls.super_init_keyword),
     *(calls.launch_argument, calls.launch_keyword, calls.launch_keyword_dropped),
     *(calls.keyword_dropped, calls.parameter_renamed, calls.parameters_swapped, calls.unpacking),
+    *(calls.await_dropped, calls.await_added),
     *(operators.fake_parameter, operators.fake_order, operators.fake_lacks),
     *(operators.operator_name, operators.operator_keyword, operators.operator_argument),
     operators.registration_dropped,

@@ -14,6 +14,7 @@ from tests.audit.mutants.files import (
     Found,
     add_keyword,
     is_plain,
+    is_self,
     name_of,
     named_parameters,
     required,
@@ -173,3 +174,39 @@ def _by_place(file: File, path: str, name: str) -> Iterator[tuple[int, str]]:
     for call in ast.walk(tree) if tree is not None else ():
         if isinstance(call, ast.Call) and name_of(call.func) == name and is_plain(call):
             yield from enumerate(map(name_of, call.args))
+
+
+def await_dropped(file: File) -> Found:
+    """The `await` of a call whose result nothing takes left out."""
+    for node in file.nodes:
+        wait = node.value if isinstance(node, ast.Expr) else None
+        call = wait.value if isinstance(wait, ast.Await) else None
+        if not isinstance(wait, ast.Await) or not isinstance(call, ast.Call):
+            continue
+        if isinstance(_method_of(file, call), ast.AsyncFunctionDef):
+            yield call.lineno, file.replaced(file.span(wait)[0], file.span(call)[0], "")
+
+
+def await_added(file: File) -> Found:
+    """A plain method that returns nothing, awaited."""
+    for node in file.nodes:
+        call = node.value if isinstance(node, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(
+            file.around(call, *FUNCTION), ast.AsyncFunctionDef
+        ):
+            continue
+        method = _method_of(file, call)
+        returned = [n for n in ast.walk(method) if isinstance(n, ast.Return)] if method else ()
+        if isinstance(method, ast.FunctionDef) and not any(n.value for n in returned):
+            begin = file.span(call)[0]
+            yield call.lineno, file.replaced(begin, begin, "await ")
+
+
+def _method_of(file: File, call: ast.Call) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The method that `self.name(...)` means, in the class around the call."""
+    func, cls = call.func, file.around(call, ast.ClassDef)
+    if not isinstance(func, ast.Attribute) or not is_self(func.value) or cls is None:
+        return None
+    methods = [n for n in cls.body if isinstance(n, FUNCTION)]  # type: ignore[attr-defined]
+    found = [n for n in methods if n.name == func.attr and not n.decorator_list]
+    return found[0] if len(found) == 1 else None
