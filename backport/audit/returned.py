@@ -37,8 +37,8 @@ def observed(function: Function, node: Definition) -> int | None:
     return 1 if sure and not any(isinstance(value, ast.Tuple) for value in values) else None
 
 
-def own_nodes(node: Definition) -> Iterator[ast.AST]:
-    """The nodes of a function's body, without those of the functions in it."""
+def own_nodes(node: Definition | ast.Module) -> Iterator[ast.AST]:
+    """The nodes of the body of a function or module, without those of the functions in it."""
     waiting: list[ast.AST] = list(node.body)
     while waiting:
         found = waiting.pop()

@@ -36,7 +36,13 @@ FOLDERS = (
 RARE = {"flag entry": "vllm/envs.py", "registry entry": "registry.py"}
 """Kinds that only files of this name can have."""
 
-_IN_TESTS = ("missing fixture", "fixture beside", "patched path", "patched attribute")
+_IN_TESTS = (
+    "option twice",
+    "missing fixture",
+    "fixture beside",
+    "patched path",
+    "patched attribute",
+)
 _KINDS: tuple[Kind, ...] = (
     *(names.undefined_name, names.removed_constant, names.removed_function, names.import_symbol),
     *(names.import_module, names.lazy_import_symbol, names.import_dropped, names.typing_import),
@@ -63,7 +69,7 @@ _KINDS: tuple[Kind, ...] = (
     *(calls.constructor_keyword, calls.function_excess, calls.super_init_keyword),
     *(calls.launch_argument, calls.launch_keyword, calls.launch_keyword_dropped),
     *(calls.keyword_dropped, calls.parameter_renamed, calls.parameters_swapped, calls.unpacking),
-    *(calls.await_dropped, calls.await_added),
+    *(calls.await_dropped, calls.await_added, calls.option_twice),
     *(operators.fake_parameter, operators.fake_order, operators.fake_lacks),
     *(operators.operator_name, operators.operator_keyword, operators.operator_argument),
     operators.registration_dropped,

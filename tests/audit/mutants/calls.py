@@ -210,3 +210,18 @@ def _method_of(file: File, call: ast.Call) -> ast.FunctionDef | ast.AsyncFunctio
     methods = [n for n in cls.body if isinstance(n, FUNCTION)]  # type: ignore[attr-defined]
     found = [n for n in methods if n.name == func.attr and not n.decorator_list]
     return found[0] if len(found) == 1 else None
+
+
+def option_twice(file: File) -> Found:
+    """An option that its parser gets again in the next statement."""
+    for node in file.nodes:
+        call = node.value if isinstance(node, ast.Expr) else None
+        if not isinstance(node, ast.Expr) or not isinstance(call, ast.Call):
+            continue
+        if getattr(call.func, "attr", "") != "add_argument":
+            continue
+        named = str(getattr(call.args[0], "value", "")) if call.args else ""
+        if named.startswith("-") and {"help", "type", "action"} & {k.arg for k in call.keywords}:
+            end = file.span(node)[1]
+            text = f"\n{' ' * node.col_offset}{ast.unparse(node)}"
+            yield node.lineno, file.replaced(end, end, text)
