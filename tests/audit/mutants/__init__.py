@@ -47,6 +47,7 @@ _KINDS: tuple[Kind, ...] = (
     *(names.undefined_name, names.removed_constant, names.removed_function, names.import_symbol),
     *(names.import_module, names.lazy_import_symbol, names.import_dropped, names.typing_import),
     *(names.imported_definition, names.environment_flag, names.flag_entry, names.enum_member),
+    names.member_twice,
     *(names.static_method, names.duplicate_function, names.registry_entry, names.newer_library),
     *(
         names.missing_fixture,

@@ -162,6 +162,16 @@ def patched_attribute(file: File) -> Found:
             yield _longer(file, call.args[1])
 
 
+def member_twice(file: File) -> Found:
+    """A member of an enum that its class defines again."""
+    for cls in file.classes:
+        if any(name_of(base) in ("Enum", "IntEnum", "StrEnum") for base in cls.bases):
+            for node in (n for n in cls.body if isinstance(n, ast.Assign)):
+                end = file.span(node)[1]
+                text = f"\n{' ' * node.col_offset}{ast.unparse(node)}"
+                yield node.lineno, file.replaced(end, end, text)
+
+
 def enum_member(file: File) -> Found:
     for node in file.nodes:
         owner = name_of(node.value) if isinstance(node, ast.Attribute) else ""
