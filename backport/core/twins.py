@@ -17,6 +17,11 @@ from backport.core.merging import clean, merge_changes
 from backport.core.patches import Hunk
 from backport.core.texts import Edit, splice, split_keeping_ends
 
+_COPIED = (
+    "its lines stand here, while most of them are still at line {} where others of them were "
+    "changed; name the place in the manifest"
+)
+
 
 class Doubt(NamedTuple):
     """Why the place of a hunk is not its own; `merges` where the pre-image tells the true one."""
@@ -61,7 +66,8 @@ class Proof:
             return None
         stands = count(hunk.before if edit else hunk.after, self.base)
         if merged is None and stands < (2 if edit else 1):
-            return None
+            at = self._left_behind(hunk, edit) if edit else 0
+            return Doubt(_COPIED.format(at), merges=False) if at else None
         return Doubt(_why(stands, edit, sure=merged is not None), merged is not None)
 
     def own_place(self, hunk: Hunk) -> int | None:
@@ -74,6 +80,23 @@ class Proof:
             return None
         above = (c for c in self._changes if c.a1 < start)
         return self._starts[start + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in above)]
+
+    def _left_behind(self, hunk: Hunk, edit: Edit) -> int:
+        """The target's line where most of the hunk's lines still are as they were, 0 for none.
+
+        What was moved away leaves nothing behind: lines that stand elsewhere, while their own
+        place was changed in its very lines, are a copy of it.
+        """
+        start, size = hunk.old_start - 1, len(split_keeping_ends(hunk.before))
+        mine = range(start, start + size)
+        telling = [at for at in mine if any(map(_is_word, self._lines[at]))]
+        stays = [at for at in telling if not any(c.a0 <= at < c.a1 for c in self._changes)]
+        if 2 * len(stays) <= len(telling):
+            return 0
+        above = (c for c in self._changes if c.a1 <= stays[0])
+        line = stays[0] + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in above)
+        first, last = edit.block or (edit.start, edit.end)
+        return 0 if first <= self._starts[line] < last else line + 1
 
     def settles(self, hunk: Hunk) -> bool:
         """True where the target has no more and no fewer places than there were for the hunk's
@@ -102,6 +125,10 @@ def _why(stands: int, edit: Edit | None, *, sure: bool) -> str:
     if sure:
         return f"{known} where another place of that text was"
     return f"{known} where its own may not have been; name the place in the manifest"
+
+
+def _is_word(byte: int) -> bool:
+    return byte > 127 or chr(byte).isalnum()
 
 
 def count(block: bytes, text: bytes) -> int:

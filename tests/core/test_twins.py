@@ -174,6 +174,27 @@ def test_a_copy_that_the_target_made_is_not_its_place() -> None:
     assert entry.data.decode() == near.replace("80", "81", 1)
 
 
+@pytest.mark.parametrize("line", ["port = 99", "port = 99\nmine = 0"])
+def test_a_copy_does_not_take_what_the_true_place_cannot(line: str) -> None:
+    """The target changed the very line and has a copy as it was before."""
+    home = f"[one]\n{BODY}"
+    patch = diff("m.cfg", home, home.replace("80", "81"), index=True)
+    target = f"{home.replace('port = 80', line)}[two]\n{BODY}"
+    (hunk,) = applied(patch, target, home=home).hunks
+    assert hunk.outcome is Outcome.AMBIGUOUS
+    assert "are still at line" in hunk.detail
+    assert hunk.candidates == (target.splitlines().index("port = 80") + 1,)
+
+
+@pytest.mark.parametrize("left", ["", "a = 1\n", "\n\n", "e = 5\nf = 6\n"])
+def test_what_the_target_moved_takes_the_change_with_it(left: str) -> None:
+    home = f"[one]\n{BODY}[two]\nx = 1\n"
+    change = diff("m.cfg", home, home.replace("80", "81"), index=True)
+    target = f"[one]\n{left}[two]\n" + "x = 1\n" * 30 + BODY
+    (hunk,) = applied(change, target, home=home).hunks
+    assert hunk.outcome is Outcome.MOVED
+
+
 def test_a_shortened_id_proves_a_place_as_well() -> None:
     whole = git_blob_id(HOME.encode())
     change = INDEXED.replace(whole.encode(), whole[:7].encode())
