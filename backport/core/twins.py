@@ -7,6 +7,7 @@ without scopes here. The hunk alone, merged three-way, must give what placing it
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
@@ -82,21 +83,34 @@ class Proof:
         return self._starts[start + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in above)]
 
     def _left_behind(self, hunk: Hunk, edit: Edit) -> int:
-        """The target's line where most of the hunk's lines still are as they were, 0 for none.
+        """The target's line where most of the hunk's lines still are in their own place, or 0.
 
-        What was moved away leaves nothing behind: lines that stand elsewhere, while their own
-        place was changed in its very lines, are a copy of it.
+        What was moved leaves nothing behind: lines that stand elsewhere, while only some at
+        their own place were changed, are a copy.
         """
-        start, size = hunk.old_start - 1, len(split_keeping_ends(hunk.before))
-        mine = range(start, start + size)
-        telling = [at for at in mine if any(map(_is_word, self._lines[at]))]
-        stays = [at for at in telling if not any(c.a0 <= at < c.a1 for c in self._changes)]
-        if 2 * len(stays) <= len(telling):
+        start, old = hunk.old_start - 1, split_keeping_ends(hunk.before)
+        end = start + len(old)
+        if self._lines[start:end] != old:
             return 0
-        above = (c for c in self._changes if c.a1 <= stays[0])
-        line = stays[0] + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in above)
         first, last = edit.block or (edit.start, edit.end)
-        return 0 if first <= self._starts[line] < last else line + 1
+        wanted = Counter(line for line in old if any(map(_is_word, line)))
+        here = [
+            at
+            for at in self._between(start, end)
+            if self._theirs[at] in wanted and not first <= self._starts[at] < last
+        ]
+        left = wanted & Counter(self._theirs[at] for at in here)
+        return here[0] + 1 if 2 * left.total() > wanted.total() else 0
+
+    def _between(self, start: int, end: int) -> range:
+        """The target's lines, from 0, that stand where those of the pre-image stood: between
+        the next ones above and below that are as they were."""
+        above = [c for c in self._changes if c.a0 < start]
+        before = above[-1] if above else Change(0, 0, 0, 0)
+        begin = before.b0 if before.a1 >= start else start - before.a1 + before.b1
+        below = [c for c in self._changes if c.a0 <= end]
+        after = below[-1] if below else Change(0, 0, 0, 0)
+        return range(begin, after.b1 if after.a1 >= end else end - after.a1 + after.b1)
 
     def settles(self, hunk: Hunk) -> bool:
         """True where the target has no more and no fewer places than there were for the hunk's

@@ -174,16 +174,39 @@ def test_a_copy_that_the_target_made_is_not_its_place() -> None:
     assert entry.data.decode() == near.replace("80", "81", 1)
 
 
-@pytest.mark.parametrize("line", ["port = 99", "port = 99\nmine = 0"])
-def test_a_copy_does_not_take_what_the_true_place_cannot(line: str) -> None:
+@pytest.mark.parametrize("line", ["port = 99", "port = 99\nmine = 0", "x\nport = 98\nport = 99"])
+@pytest.mark.parametrize(
+    ("above", "first"), [("", 2), ("x = 0\n" * 3, 5), ("x = 0\n", 3)], ids=["", "three", "one"]
+)
+def test_a_copy_does_not_take_what_the_true_place_cannot(line: str, above: str, first: int) -> None:
     """The target changed the very line and has a copy as it was before."""
     home = f"[one]\n{BODY}"
     patch = diff("m.cfg", home, home.replace("80", "81"), index=True)
-    target = f"{home.replace('port = 80', line)}[two]\n{BODY}"
+    target = f"{above}{home.replace('port = 80', line)}[two]\n{BODY}"
     (hunk,) = applied(patch, target, home=home).hunks
     assert hunk.outcome is Outcome.AMBIGUOUS
-    assert "are still at line" in hunk.detail
+    assert f"are still at line {first} where others" in hunk.detail
     assert hunk.candidates == (target.splitlines().index("port = 80") + 1,)
+
+
+def test_blank_lines_and_signs_that_are_left_tell_nothing() -> None:
+    body = "{\n\n}\n{\n\nport = 80\n\n}\nd = 4\n{\n}\n"
+    home = f"[one]\n{body}[two]\nx = 1\n"
+    change = diff("m.cfg", home, home.replace("80", "81"), index=True, context=5)
+    target = "[one]\n{\n\n}\n{\n\n\n}\n{\n}\n[two]\nx = 1\n" + "y = 1\n" * 30 + body
+    (hunk,) = applied(change, target, home=home).hunks
+    assert hunk.outcome is Outcome.MOVED
+
+
+@pytest.mark.parametrize(("left", "kept"), [(3, False), (4, True)])
+def test_most_lines_are_more_than_half(left: int, kept: bool) -> None:
+    home = f"[one]\n{BODY}"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81"), context=3))[0].hunks[0]
+    mine = BODY.replace("port = 80\n", "").splitlines(keepends=True)[:left]
+    target = f"[one]\n{''.join(mine)}[two]\n" + "x = 1\n" * 30 + BODY
+    found = place(hunk, Target("m.cfg", target.encode()))
+    doubt = Proof(home.encode(), target.encode()).doubt(hunk, found.edit)
+    assert (doubt is not None) == kept
 
 
 @pytest.mark.parametrize("left", ["", "a = 1\n", "\n\n", "e = 5\nf = 6\n"])

@@ -32,9 +32,7 @@ def check(subject: Subject) -> Iterator[Finding]:
             was = oldest(project, [path], had, subject.minimum) if had else None
             now = oldest(project, [path], subject.entry, subject.minimum)
             if was and now and now.release > was.release:
-                message = (
-                    f"`{project}` is asked for from {_shown(now)}, the target from {_shown(was)}"
-                )
+                message = f"`{project}` is asked for from {_shown(now)}, not from {_shown(was)}"
                 found = finding_at(path, line, RAISED, message, project)
                 yield found._replace(severity=Severity.WARNING)
 
