@@ -198,15 +198,31 @@ def test_blank_lines_and_signs_that_are_left_tell_nothing() -> None:
     assert hunk.outcome is Outcome.MOVED
 
 
-@pytest.mark.parametrize(("left", "kept"), [(3, False), (4, True)])
-def test_most_lines_are_more_than_half(left: int, kept: bool) -> None:
-    home = f"[one]\n{BODY}"
-    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81"), context=3))[0].hunks[0]
-    mine = BODY.replace("port = 80\n", "").splitlines(keepends=True)[:left]
-    target = f"[one]\n{''.join(mine)}[two]\n" + "x = 1\n" * 30 + BODY
+ODD = "a = 1\nb = 2\nc = 3\nport = 80\nd = 4\n\né\n"  # six that tell something
+FAR = "x = 1\n" * 30
+
+
+@pytest.mark.parametrize(("left", "at"), [("abc", 0), ("abcd", 2), ("abé", 0), ("abcé", 2)])
+@pytest.mark.parametrize("above", ["", "x = 0\n", "x = 0\n" * 3])
+def test_a_copy_has_left_most_lines_behind(left: str, at: int, above: str) -> None:
+    """Of six lines; where the copy is all that fits together, git merges into it."""
+    home = f"[one]\n{ODD}[two]\n"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    mine = "".join(line for line in ODD.splitlines(keepends=True) if line[0] in left)
+    target = f"{above}[one]\n{mine}[two]\n{FAR}{ODD}{FAR}"
     found = place(hunk, Target("m.cfg", target.encode()))
     doubt = Proof(home.encode(), target.encode()).doubt(hunk, found.edit)
-    assert (doubt is not None) == kept
+    said = f"are still at line {at + above.count(chr(10))} where"
+    assert (said in doubt.why if doubt else False) == bool(at)
+
+
+def test_a_hunk_that_does_not_lie_in_the_text_has_left_nothing_there() -> None:
+    home = f"[one]\n{BODY}"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    target = f"[one]\n{BODY.replace('80', '99')}{FAR}{BODY}"
+    found = place(hunk, Target("m.cfg", target.encode()))
+    assert Proof(home.encode(), target.encode()).doubt(hunk, found.edit) is not None
+    assert Proof(f"y\n{home}".encode(), target.encode()).doubt(hunk, found.edit) is None
 
 
 @pytest.mark.parametrize("left", ["", "a = 1\n", "\n\n", "e = 5\nf = 6\n"])
