@@ -7,6 +7,7 @@ without scopes here. The hunk alone, merged three-way, must give what placing it
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
@@ -16,6 +17,11 @@ from backport.core.display import counted
 from backport.core.merging import clean, merge_changes
 from backport.core.patches import Hunk
 from backport.core.texts import Edit, splice, split_keeping_ends
+
+_COPIED = (
+    "its lines stand here, while most of them are still at line {} where others of them were "
+    "changed; name the place in the manifest"
+)
 
 
 class Doubt(NamedTuple):
@@ -61,7 +67,8 @@ class Proof:
             return None
         stands = count(hunk.before if edit else hunk.after, self.base)
         if merged is None and stands < (2 if edit else 1):
-            return None
+            at = self._left_behind(hunk, edit) if edit else 0
+            return Doubt(_COPIED.format(at), merges=False) if at else None
         return Doubt(_why(stands, edit, sure=merged is not None), merged is not None)
 
     def own_place(self, hunk: Hunk) -> int | None:
@@ -74,6 +81,36 @@ class Proof:
             return None
         above = (c for c in self._changes if c.a1 < start)
         return self._starts[start + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in above)]
+
+    def _left_behind(self, hunk: Hunk, edit: Edit) -> int:
+        """The target's line where most of the hunk's lines still are in their own place, or 0.
+
+        What was moved leaves nothing behind: lines that stand elsewhere, while only some at
+        their own place were changed, are a copy.
+        """
+        start, old = hunk.old_start - 1, split_keeping_ends(hunk.before)
+        end = start + len(old)
+        if self._lines[start:end] != old:
+            return 0
+        first, last = edit.block or (edit.start, edit.end)
+        wanted = Counter(line for line in old if any(map(_is_word, line)))
+        here = [
+            at
+            for at in self._between(start, end)
+            if self._theirs[at] in wanted and not first <= self._starts[at] < last
+        ]
+        left = wanted & Counter(self._theirs[at] for at in here)
+        return here[0] + 1 if 2 * left.total() > wanted.total() else 0
+
+    def _between(self, start: int, end: int) -> range:
+        """The target's lines, from 0, that stand where those of the pre-image stood: between
+        the next ones above and below that are as they were."""
+        above = [c for c in self._changes if c.a0 < start]
+        before = above[-1] if above else Change(0, 0, 0, 0)
+        begin = before.b0 if before.a1 >= start else start - before.a1 + before.b1
+        below = [c for c in self._changes if c.a0 <= end]
+        after = below[-1] if below else Change(0, 0, 0, 0)
+        return range(begin, after.b1 if after.a1 >= end else end - after.a1 + after.b1)
 
     def settles(self, hunk: Hunk) -> bool:
         """True where the target has no more and no fewer places than there were for the hunk's
@@ -102,6 +139,10 @@ def _why(stands: int, edit: Edit | None, *, sure: bool) -> str:
     if sure:
         return f"{known} where another place of that text was"
     return f"{known} where its own may not have been; name the place in the manifest"
+
+
+def _is_word(byte: int) -> bool:
+    return byte > 127 or chr(byte).isalnum()
 
 
 def count(block: bytes, text: bytes) -> int:
