@@ -51,7 +51,8 @@ _NAMING = {"key": 1, "reset_to_zero": 4, "restore_value": 5}
 """The options of an autotuner that list parameters of the kernel, with their places."""
 
 
-def _is_kernel(decorators: tuple[Term, ...]) -> bool:
+def is_kernel(decorators: tuple[Term, ...]) -> bool:
+    """True for a function that Triton compiles, tuned or not."""
     return _JIT in {dotted(term) for term in decorators} <= _KERNEL
 
 
@@ -131,7 +132,7 @@ def _called(subject: Subject, site: Site[ast.Call]) -> Iterator[Finding]:
     """A call of a kernel by code that surely runs on the host."""
     found = present(subject.file.type_of(site.node.func, site.scope))
     functions = [value.function for value in found]
-    if not found or not all(f is not None and _is_kernel(f.decorators) for f in functions):
+    if not found or not all(f is not None and is_kernel(f.decorators) for f in functions):
         return
     source, library = subject.file.source, site.scope.holder("triton")
     if library is not None and library.kind != "module":
@@ -164,7 +165,7 @@ def _passed(node: ast.Call) -> list[ast.expr]:
 
 def _tuned(path: str, node: Definition) -> Iterator[Finding]:
     """What an autotuner asks of parameters that its kernel does not have."""
-    if not _is_kernel(tuple(decorator_term(d) for d in node.decorator_list)):
+    if not is_kernel(tuple(decorator_term(d) for d in node.decorator_list)):
         return
     every = ast.walk(node.args)
     taken = {argument.arg for argument in every if isinstance(argument, ast.arg)}

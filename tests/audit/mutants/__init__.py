@@ -73,7 +73,7 @@ _KINDS: tuple[Kind, ...] = (
     *(calls.await_dropped, calls.await_added, calls.option_twice),
     *(operators.fake_parameter, operators.fake_order, operators.fake_lacks),
     *(operators.operator_name, operators.operator_keyword, operators.operator_argument),
-    operators.registration_dropped,
+    *(operators.registration_dropped, operators.constexpr_unwrapped),
 )
 KINDS: dict[str, Kind] = {kind.__name__.replace("_", " "): kind for kind in _KINDS}
 

@@ -10,6 +10,7 @@ from tests.audit.mutants.files import (
     File,
     Found,
     add_keyword,
+    is_loaded,
     is_plain,
     name_of,
     removed,
@@ -103,3 +104,18 @@ def operator_argument(file: File) -> Found:
             end = file.span(call.args[1])[0] if len(call.args) > 1 else file.span(call.args[0])[1]
             if len(call.args) > 1 or not call.keywords:
                 yield call.lineno, file.replaced(begin, end, "")
+
+
+def constexpr_unwrapped(file: File) -> Found:
+    """A constant of kernels that is a plain number now."""
+    functions = file.functions.values()
+    kernels = [n for n in functions if "triton.jit" in map(ast.unparse, n.decorator_list)]
+    read = {name_of(n) for kernel in kernels for n in ast.walk(kernel) if is_loaded(n)}
+    for node in file.tree.body:
+        call = node.value if isinstance(node, ast.Assign) else None
+        if not isinstance(node, ast.Assign) or not isinstance(call, ast.Call):
+            continue
+        wraps = ast.unparse(call.func) == "tl.constexpr" and isinstance(call.args[0], ast.Constant)
+        if wraps and name_of(node.targets[0]) in read:
+            begin, end = file.span(call)
+            yield node.lineno, file.replaced(begin, end, ast.unparse(call.args[0]))
