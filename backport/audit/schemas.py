@@ -36,7 +36,7 @@ def returned(schema: str) -> int | None:
         return None
     given = schema[match.end() :].strip()
     if given.startswith("(") and given.endswith(")"):
-        return sum(bool(part) for part in _split(given[1:-1]))
+        return sum(bool(part) for part in split(given[1:-1]))
     return None if not given or given.endswith("]") else 1
 
 
@@ -51,7 +51,7 @@ def native_record(source: bytes) -> Record:
 
 def _parameters(text: str) -> Iterator[Parameter]:
     kind = EITHER
-    for part in _split(text):
+    for part in split(text):
         if part == "*":
             kind = KEYWORD
         elif part:
@@ -60,7 +60,7 @@ def _parameters(text: str) -> Iterator[Parameter]:
             yield Parameter(name, kind, default.strip() if equals else None, None)
 
 
-def _split(text: str) -> Iterator[str]:
+def split(text: str) -> Iterator[str]:
     """The parts between the commas that lie in no bracket."""
     depth, start = 0, 0
     for place, char in enumerate(text):
@@ -77,7 +77,7 @@ def _definitions(text: str, block: re.Match[str]) -> Iterator[Registration]:
     end = text.find("\n}", block.end())
     body = text[block.end() : end if end != -1 else len(text)]
     for call in re.finditer(rf"\b{re.escape(block[2])}\.def\(", body):
-        schema = _literals(body, call.end())
+        schema = literals(body, call.end())
         line = text.count("\n", 0, block.end() + call.start()) + 1
         name, found, _ = schema.partition("(")
         if schema:
@@ -86,7 +86,7 @@ def _definitions(text: str, block: re.Match[str]) -> Iterator[Registration]:
             yield Registration("define", known, op, whole, None, None, CONDITIONAL, line)
 
 
-def _literals(text: str, start: int) -> str:
+def literals(text: str, start: int) -> str:
     """Adjacent string literals joined, as the C++ compiler joins them."""
     parts: list[str] = []
     while match := _ARGUMENT.match(text, start):
