@@ -18,6 +18,7 @@ IMAGE = "docker/Dockerfile.rocm_base"
 """Where vLLM pins what its ROCm image is built from."""
 
 _FILE = re.compile(r"(requirements/([\w.-]+/)?[\w.-]+|[\w.-]*requirements[\w.-]*)\.(txt|in)")
+_OF_TESTS = re.compile(r"(?<![^/._-])tests?(?![^/._-])")
 _ARGUMENT = re.compile(r"^ARG (\w+)_BRANCH=\"?([\w.+-]+)", re.MULTILINE)
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
 _BOUNDS = (">=", ">", "==", "===", "~=")
@@ -84,6 +85,11 @@ def oldest(
 def is_read(path: str) -> bool:
     """True for a file that may say which versions of other projects a tree takes."""
     return path in _READERS or _FILE.fullmatch(path) is not None
+
+
+def is_for_tests(path: str) -> bool:
+    """True for a requirement file of what tests run with, by its name or its folder's."""
+    return is_read(path) and _OF_TESTS.search(path) is not None
 
 
 def _lines(text: str, project: str, python: _Python) -> Iterator[Version]:

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from backport.audit.checks import dependencies
-from backport.audit.requirements import oldest
+from backport.audit.requirements import is_for_tests, oldest
 from backport.core.outcomes import Status
 from tests.audit.builders import Texts, files, findings, results, said
 
@@ -86,6 +86,34 @@ def test_a_requirement_for_other_pythons_is_none() -> None:
     project = {"pyproject.toml": '[project]\nrequires-python = ">=3.12"\n'}
     base = {**project, "requirements.txt": "kernels>=1.2; python_version < '3.12'\nkernels>=1.4"}
     assert spoken("import kernels\n\nkernels.fresh\n", base) == []
+
+
+USE = "import kernels\n\nkernels.fresh\n"
+TOLD = ["3 newer-dependency kernels.fresh"]
+
+
+@pytest.mark.parametrize("listed", ["requirements/test/gpu.txt", "test-requirements.txt"])
+@pytest.mark.parametrize(
+    ("here", "ahead", "expected"),
+    [
+        ("kernels>=1.4\n", "kernels>=1.4\n", []),
+        ("kernels>=1.2\n", "kernels>=1.4\n", TOLD),
+        ("other\n", "kernels>=1.4\n", TOLD),
+        ("kernels>=1.4\n", "other\n", TOLD),
+    ],
+)
+def test_tests_run_with_the_requirements_of_tests(
+    listed: str, here: str, ahead: str, expected: list[str]
+) -> None:
+    base, home = BASE | {listed: here}, files({**HOME.texts, listed: ahead})
+    for path, told in (("tests/test_a.py", expected), ("a.py", TOLD)):
+        found = said(base, {path: USE}, homes={path: (home,)}, checks={"dependencies"})
+        assert found == [f"{path}:{each}" for each in told]
+
+
+def test_a_folder_of_contests_is_none_of_tests() -> None:
+    assert not is_for_tests("requirements/contest.txt")
+    assert not is_for_tests("requirements/latest.txt")
 
 
 def test_a_raised_requirement_is_enough() -> None:

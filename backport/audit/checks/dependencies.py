@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from backport.audit.foreign import used
-from backport.audit.requirements import canonical, oldest
+from backport.audit.paths import is_test
+from backport.audit.requirements import canonical, is_for_tests, is_read, oldest
 from backport.audit.subject import Check, Rule, Subject, finding
 from backport.audit.table import Table
 from backport.audit.versions import Version, oldest_python
@@ -40,12 +41,17 @@ def check(subject: Subject) -> Iterator[Finding]:
     @cache
     def bounds(project: str) -> tuple[Version | None, Version | None]:
         """The oldest version that the target takes, and the highest of the homes' oldest."""
-        here = oldest(project, subject.table.everything, subject.entry, subject.minimum)
-        asked = (
-            oldest(project, home.paths(), home.entry, oldest_python(home))
-            for home in (homes if here else ())
-        )
-        return here, max(filter(None, asked), default=None)
+        for is_meant in (is_for_tests, is_read) if is_test(path) else (is_read,):
+            mine = filter(is_meant, subject.table.everything)
+            here = oldest(project, mine, subject.entry, subject.minimum)
+            asked = (
+                oldest(project, filter(is_meant, home.paths()), home.entry, oldest_python(home))
+                for home in (homes if here else ())
+            )
+            ahead = max(filter(None, asked), default=None)
+            if ahead is not None:
+                return here, ahead
+        return None, None
 
     for node, name in _first_uses(subject, subject.before):
         project, _, part = name.partition(".")
