@@ -46,6 +46,21 @@ class Source:
     awaited: set[ast.expr] = field(default_factory=set)
     dropped: set[ast.expr] = field(default_factory=set)
     unpackings: list[Site[ast.Assign]] = field(default_factory=list)
+    _nodes: list[ast.AST] = field(default_factory=list)
+
+    @property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree but contexts, those further out first."""
+        if not self._nodes:
+            self._nodes.append(self.tree)
+            for node in self._nodes:  # which grows meanwhile
+                for name in node._fields:
+                    value = getattr(node, name, None)
+                    if isinstance(value, list):
+                        self._nodes += [each for each in value if isinstance(each, ast.AST)]
+                    elif isinstance(value, ast.AST) and name != "ctx":
+                        self._nodes.append(value)
+        return self._nodes
 
     def is_excused(self, node: ast.AST) -> bool:
         first = getattr(node, "lineno", 0)

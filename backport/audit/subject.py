@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from backport.audit.excerpts import function_at
+from backport.audit.functions import Definition
 from backport.audit.ignored import Ignored
 from backport.audit.paths import is_test, with_conftests
 from backport.audit.reader import parse
 from backport.audit.resolve import Resolver
 from backport.audit.scoping import Places
 from backport.audit.table import Table
+from backport.audit.values import Value
 from backport.core.outcomes import Finding, Severity
 from backport.core.trees import EXECUTABLE, REGULAR, Entry, Tree
 
@@ -96,6 +99,11 @@ class Subject:
             return None
         source = parse(path, entry.data)
         return Places(self.resolver, source) if source is not None else None
+
+    def definition(self, value: Value | None) -> Definition | None:
+        """The function that a value is, parsed alone; None for any other value."""
+        entry = self.entry(value.path) if value is not None and value.function else None
+        return function_at(entry.data, value.line) if entry is not None and value else None
 
     def surroundings(self) -> Iterator[Places]:
         """The file, and the conftests above it where it is one of tests."""

@@ -117,7 +117,7 @@ def _slots(subject: Subject, cls: Value) -> set[str] | None:
     if "__slots__" not in cls.record.members:
         return None
     read = subject.file if cls.path == subject.file.source.path else subject.read(cls.path)
-    for node in ast.walk(read.source.tree) if read is not None else ():
+    for node in read.source.nodes if read is not None else ():
         if isinstance(node, ast.ClassDef) and node.lineno == cls.line:
             listed = [_listed(statement) for statement in node.body]
             return next((names for names in listed if names is not None), None)

@@ -76,7 +76,7 @@ def _all_coroutines(subject: Subject, found: Type) -> bool:
     """True where all that may be called are coroutine functions."""
     every = _every(subject, found)
     return all(f is not None and f.asynchronous for f in map(_function, every)) and not any(
-        _is_generator(_definition(subject, value)) for value in every
+        _is_generator(subject.definition(value)) for value in every
     )
 
 
@@ -106,7 +106,7 @@ def _gives_value(subject: Subject, value: Value | None) -> bool:
     base: Term = returns[1] if is_generic else returns  # type: ignore[assignment, index]
     if dotted(base).rpartition(".")[2] in _VALUES:
         return True
-    node = _definition(subject, value) if returns in (None, NONE) else None
+    node = subject.definition(value) if returns in (None, NONE) else None
     return node is not None and not _is_stub(node) and _returns_nothing(node)
 
 
@@ -130,12 +130,6 @@ def _returns_nothing(node: Definition) -> bool:
 def _value(node: ast.Return) -> ast.expr | None:
     is_none = isinstance(node.value, ast.Constant) and node.value.value is None
     return None if is_none else node.value
-
-
-def _definition(subject: Subject, value: Value | None) -> Definition | None:
-    read = subject.read(value.path) if value is not None else None
-    found = (n for n in ast.walk(read.source.tree) if isinstance(n, Definition)) if read else ()
-    return next((n for n in found if value is not None and n.lineno == value.line), None)
 
 
 def _is_generator(node: Definition | None) -> bool:

@@ -48,7 +48,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         yield from _definitions(source, scope, body)
         if not is_test(source.path):
             yield from _repeated(source, scope, body)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Dict):
             yield from _keys(source, node)
 

@@ -81,7 +81,7 @@ def _message(subject: Subject, name: str, asking: str) -> str:
 def _used(subject: Subject, known: frozenset[str]) -> Iterator[Finding]:
     """Fixtures that only marks ask for, and that no file of the tree defines."""
     source = subject.file.source
-    inside = {n.name for n in ast.walk(source.tree) if isinstance(n, Definition)}
+    inside = {n.name for n in source.nodes if isinstance(n, Definition)}
     for name, mark in asked_by_marks(source.tree).items():
         if name not in known | inside and not _comes_from_outside(subject, name, by_word=True):
             message = _message(subject, name, "usefixtures")

@@ -34,7 +34,7 @@ def check(subject: Subject) -> Iterator[Finding]:
                 yield from _launched(subject, site, func.value)
             else:
                 yield from _called(subject, site)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, Definition):
             yield from _tuned(source.path, node)
 
@@ -85,7 +85,7 @@ def _is_plain(subject: Subject, value: Value) -> bool:
 def _nodes(subject: Subject, path: str) -> Iterator[ast.AST]:
     own = subject.file
     read = own if path == own.source.path else subject.read(path)
-    return ast.walk(read.source.tree) if read is not None else iter(())
+    return iter(read.source.nodes) if read is not None else iter(())
 
 
 def _given(node: ast.Call, function: Function) -> set[str]:

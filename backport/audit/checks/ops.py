@@ -8,7 +8,6 @@ from typing import Any
 
 from backport.audit import tolerance
 from backport.audit.binding import MISSING, REPEATED, TOO_MANY, UNEXPECTED, arguments, fits, misfits
-from backport.audit.functions import Definition
 from backport.audit.operators import Operator, Operators, Parameters
 from backport.audit.paths import is_test
 from backport.audit.records import CONDITIONAL, FALLIBLE, KEYWORD, Function, Registration
@@ -20,7 +19,7 @@ from backport.audit.source import Site
 from backport.audit.subject import Check, Rule, Subject, finding, finding_at
 from backport.audit.table import Table
 from backport.audit.terms import dotted
-from backport.audit.values import Sort, Value
+from backport.audit.values import Sort
 from backport.core.outcomes import Finding
 
 DIFFERS = Rule(
@@ -171,7 +170,7 @@ def _returns_otherwise(subject: Subject, real: Operator, fake: Operator) -> tupl
         return None
     if wanted == (function.arity or declared(function)):
         return None
-    node = _definition(subject, fake.value)
+    node = subject.definition(fake.value)
     given = observed(function, node) if node is not None else None
     if given is None or given == wanted:
         return None
@@ -196,14 +195,6 @@ def _is_plain(function: Function) -> bool:
     """True where the function returns what its body does."""
     last = {dotted(term).rpartition(".")[2] for term in function.decorators}
     return last <= HELPERS and not function.asynchronous
-
-
-def _definition(subject: Subject, value: Value | None) -> Definition | None:
-    read = subject.read(value.path) if value is not None else None
-    if value is None or read is None:
-        return None
-    found = (n for n in ast.walk(read.source.tree) if isinstance(n, Definition))
-    return next((n for n in found if n.lineno == value.line), None)
 
 
 def _mutating(operators: Operators) -> Iterator[Finding]:

@@ -41,7 +41,7 @@ def check(subject: Subject) -> Iterator[Finding]:
     if not any(_adds(site.node) for site in source.calls):
         return
     handled = subject.table.says(_HANDLER)
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, Definition | ast.Module):
             continue
         where = getattr(node, "name", "the module")

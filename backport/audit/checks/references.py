@@ -30,7 +30,7 @@ _MANY = _FEW = 5
 def check(subject: Subject) -> Iterator[Finding]:
     """References in the strings of one file that do not resolve."""
     source = subject.file.source
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if _DOTTED.fullmatch(node.value):
                 yield from _reference(subject, node, node.value)
