@@ -177,3 +177,22 @@ def test_an_override_in_the_order_of_the_call_may_be_meant() -> None:
 def test_a_class_below_may_be_made() -> None:
     base = {"ops.py": METHODS.format(more="")}
     assert said(base, {"ops.py": METHODS.format(more="new=0, ")}, checks={"calls"}) == []
+
+
+OPS_CPP = 'TORCH_LIBRARY(_C, m) {{\n  m.def("rotate(Tensor q, {0}float scale=1.0) -> ()");\n}}\n'
+OPS_USER = "import torch\n\n\ndef run(q, x, scale):\n    torch.ops._C.rotate({})\n"
+
+
+@pytest.mark.parametrize(
+    ("had", "has", "passed", "expected"),
+    [
+        ("", "Tensor? x=None, ", "q, scale", ["user.py:5 shifted-argument _C::rotate(scale)"]),
+        ("Tensor x, ", "", "q, x, scale", ["user.py:5 op-arguments _C::rotate()"]),
+        ("", "Tensor? x=None, ", "q, scale=scale", []),
+        ("", "Tensor? x=None, ", "q, None, scale", []),
+        ("", "Tensor? y=None, ", "q, x", []),
+    ],
+)
+def test_custom_ops(had: str, has: str, passed: str, expected: list[str]) -> None:
+    base = {"csrc/a.cpp": OPS_CPP.format(had), "user.py": OPS_USER.format(passed)}
+    assert said(base, {"csrc/a.cpp": OPS_CPP.format(has)}, checks={"ops"}) == expected

@@ -8,6 +8,7 @@ from typing import Any
 
 from backport.audit import tolerance
 from backport.audit.binding import MISSING, REPEATED, TOO_MANY, UNEXPECTED, arguments, fits, misfits
+from backport.audit.checks import shifted
 from backport.audit.operators import Operator, Operators, Parameters
 from backport.audit.paths import is_test
 from backport.audit.records import CONDITIONAL, FALLIBLE, KEYWORD, Function, Registration
@@ -89,7 +90,7 @@ def check_calls(subject: Subject) -> Iterator[Finding]:
 
 
 FAKES = Check(check_fakes, (DIFFERS, MUTATES, TWICE), per_file=False)
-CALLS = Check(check_calls, (ARGUMENTS, UNREGISTERED))
+CALLS = Check(check_calls, (ARGUMENTS, UNREGISTERED, shifted.SHIFTED))
 
 _QUIET = tolerance.ATTRIBUTES | tolerance.VERSION | tolerance.TYPING
 _PREFIX = "torch.ops."
@@ -259,6 +260,8 @@ def _call(
     given = arguments(node)
     signatures = [operator.parameters for operator in found]
     if any(taken is None or fits(taken, given) for taken in signatures):
+        before = _before(subject, library, op)
+        yield from shifted.told(subject, node, f"{library}::{op}", signatures, before)
         return
     for misfit in misfits(signatures[0] or (), given):
         shown = {
@@ -270,6 +273,13 @@ def _call(
         message = f"custom op `{library}::{op}` {shown}"
         symbol = f"{library}::{op}({misfit.name})"
         yield finding(subject.file.source.path, node, ARGUMENTS, message, symbol)
+
+
+def _before(subject: Subject, library: str, op: str) -> Iterator[Parameters | None]:
+    """The signatures of the op in the pristine tree."""
+    if subject.before is not None:
+        found = Operators(Resolver(subject.before)).find(library, op)
+        yield from (operator.parameters for operator in found)
 
 
 def _at(path: str, registration: Registration, rule: Rule, message: str, symbol: str) -> Finding:

@@ -8,7 +8,7 @@ in the signature which the caller was written for, and that stands elsewhere now
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from backport.audit.index import class_records
 from backport.audit.records import EITHER, KEYWORD, POSITIONAL, Record
@@ -31,15 +31,32 @@ Callee = tuple[Value, Parameters | None]
 
 def check(subject: Subject, node: ast.Call, chosen: list[Callee]) -> Iterator[Finding]:
     """The first argument of a call that all it may call take as another parameter."""
-    value, taken = chosen[0]
-    for place, name in _named(node):
-        if not all(_is_misplaced(place, name, parameters) for _, parameters in chosen):
-            continue
-        if any(_names_at(was, place) == name for was in _expected(subject, value)):
-            callee = f"{value.name}.super().__init__" if value.sort is Sort.SUPER else value.name
-            message = f"`{callee}` takes `{_names_at(taken, place)}` where `{name}` is passed"
-            path, symbol = subject.file.source.path, f"{callee}({name})"
-            yield finding(path, node, SHIFTED, f"{message} by place", symbol)
+    value = chosen[0][0]
+    callee = f"{value.name}.super().__init__" if value.sort is Sort.SUPER else value.name
+    signatures = [taken for _, taken in chosen]
+    yield from told(subject, node, callee, signatures, _expected(subject, value))
+
+
+def told(
+    subject: Subject,
+    node: ast.Call,
+    callee: str,
+    signatures: list[Parameters | None],
+    expected: Iterable[Parameters | None],
+) -> Iterator[Finding]:
+    """The first argument of a call that has the place of another parameter in each signature,
+    and its own place in one that the caller may have been written for."""
+    wrong = [
+        (place, name)
+        for place, name in _named(node)
+        if all(_is_misplaced(place, name, parameters) for parameters in signatures)
+    ]
+    known = list(expected) if wrong else []
+    for place, name in wrong:
+        if any(_names_at(was, place) == name for was in known):
+            taking = _names_at(signatures[0], place)
+            message = f"`{callee}` takes `{taking}` where `{name}` is passed by place"
+            yield finding(subject.file.source.path, node, SHIFTED, message, f"{callee}({name})")
             return
 
 
