@@ -39,6 +39,24 @@ KINDS = """
         more: int = 1
 
 
+    class Plain(Frozen):
+        pass
+
+
+    @dataclass(frozen=True)
+    class Iced:
+        size: int = 1
+
+
+    class Melted(Iced):
+        pass
+
+
+    class Thawed(Frozen):
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, value)
+
+
     @dataclass
     class Loose:
         size: int = 1
@@ -117,11 +135,12 @@ KINDS = """
     """
 
 FAULTS = {
-    "a field of a frozen dataclass": ("Frozen().size = 2", "Frozen.size"),
+    "a field of a frozen dataclass": ("Below().more = 2", "Below.more"),
     "one that is inherited": ("Below().size = 2", "Below.size"),
     "of no class below, any name": ("Below().other = 2", "Below.other"),
-    "by an operator": ("Frozen().size += 2", "Frozen.size"),
-    "one of several": ("Loose().size, Frozen().late = 2, 3", "Frozen.late"),
+    "by an operator": ("Below().size += 2", "Below.size"),
+    "one of several": ("Loose().size, Below().late = 2, 3", "Below.late"),
+    "one of a plain class below": ("Plain().size = 2", "Plain.size"),
     "beside slots": ("Wide().height = 1", "Wide.height"),
     "of a dataclass with slots": ("Narrow().other = 1", "Narrow.other"),
     "one slot, as a text": ("One().other = 1", "One.other"),
@@ -136,6 +155,16 @@ SOUND = {
     "slots with a dict": "Opened().other = 2",
     "a class below without slots": "Free().other = 2",
     "a class that sets for itself": "Hooked().other = 2",
+    "what a class below without slots takes": (
+        "def put(bare: Bare):\n    bare.other = 2\nput(Free())"
+    ),
+    "what a plain class below a frozen one takes": "Plain().other = 2",
+    "what a frozen one takes that classes extend": (
+        "def put(iced: Iced):\n    iced.other = 2\nput(Melted())"
+    ),
+    "what a class below sets for itself": (
+        "def put(frozen: Frozen):\n    frozen.size = 2\nput(Thawed())"
+    ),
     "a property with a setter": "Read().both = 2",
     "a property that is kept": "Read().kept = 2",
     "a property that gets a setter below": "Written().size = 2",

@@ -70,10 +70,11 @@ def _refusal(subject: Subject, value: Value, name: str) -> str:
 
 
 def _is_frozen(subject: Subject, chain: tuple[Value, ...], name: str, *, alone: bool) -> bool:
-    """True for a field of a frozen dataclass, and, where no class extends that, for any name."""
-    if not any(_has_option(subject, cls, "frozen=True") for cls in chain):
-        return False
-    return alone or any(field.name == name for cls in chain for field in cls.record.fields)
+    """True for a field of a frozen dataclass, and for any name of one that no class extends:
+    in a plain class below, what is no field is free."""
+    frozen = [_has_option(subject, cls, "frozen=True") for cls in chain]
+    is_field = any(field.name == name for cls in chain for field in cls.record.fields)
+    return any(frozen) and (is_field or (alone and frozen[0]))
 
 
 def _has_option(subject: Subject, cls: Value, option: str) -> bool:

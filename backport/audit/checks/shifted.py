@@ -69,12 +69,11 @@ def is_in_order(node: ast.Call, parameters: Parameters | None) -> bool:
 
 def _named(node: ast.Call) -> Iterator[tuple[int, str]]:
     """The arguments of a call that are names or end in one, up to the first star, by place."""
-    given = {keyword.arg for keyword in node.keywords}
     for place, argument in enumerate(node.args):
         if isinstance(argument, ast.Starred):
             return
         name = getattr(argument, "id", None) or getattr(argument, "attr", "")
-        if name and name not in given:
+        if name:
             yield place, name
 
 
