@@ -178,7 +178,7 @@ def _by_place(file: File, path: str, name: str) -> Iterator[tuple[int, str]]:
 
 def await_dropped(file: File) -> Found:
     """The `await` of a call whose result nothing takes left out."""
-    for node in file.nodes:
+    for node in file.nodes if "async def" in file.text else ():
         wait = node.value if isinstance(node, ast.Expr) else None
         call = wait.value if isinstance(wait, ast.Await) else None
         if not isinstance(wait, ast.Await) or not isinstance(call, ast.Call):
@@ -189,7 +189,7 @@ def await_dropped(file: File) -> Found:
 
 def await_added(file: File) -> Found:
     """A plain method that returns nothing, awaited."""
-    for node in file.nodes:
+    for node in file.nodes if "async def" in file.text else ():
         call = node.value if isinstance(node, ast.Expr) else None
         if not isinstance(call, ast.Call) or not isinstance(
             file.around(call, *FUNCTION), ast.AsyncFunctionDef

@@ -108,10 +108,10 @@ def operator_argument(file: File) -> Found:
 
 def constexpr_unwrapped(file: File) -> Found:
     """A constant of kernels that is a plain number now."""
-    functions = file.functions.values()
+    functions = file.functions.values() if "= tl.constexpr(" in file.text else ()
     kernels = [n for n in functions if "triton.jit" in map(ast.unparse, n.decorator_list)]
     read = {name_of(n) for kernel in kernels for n in ast.walk(kernel) if is_loaded(n)}
-    for node in file.tree.body:
+    for node in file.tree.body if kernels else ():
         call = node.value if isinstance(node, ast.Assign) else None
         if not isinstance(node, ast.Assign) or not isinstance(call, ast.Call):
             continue
