@@ -216,6 +216,29 @@ def test_a_copy_has_left_most_lines_behind(left: str, at: int, above: str) -> No
     assert (said in doubt.why if doubt else False) == bool(at)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("h = 8", "x = 1\nh = 8", 2),
+        ("g = 7\n[one]", "g = 7\nx = 1\n[one]", 3),
+        ("g = 7\n[one]", "x = 1\n[one]", 2),
+        ("g = 7\n[one]", "[one]", 1),
+        ("[one]\n", "[one]\nx = 1\n", None),  # right above, and inside, and right below
+        ("[one]", "[1]", None),
+        ("b = 2\nc", "b = 2\nx = 1\nc", None),
+        ("f = 6\n[two]", "f = 6\nx = 1\n[two]", None),
+        ("[two]", "[2]", None),
+    ],
+)
+def test_own_place(old: str, new: str, line: int | None) -> None:
+    home = f"g = 7\n[one]\n{BODY}[two]\nh = 8\n"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    target = home.replace(old, new)
+    at = Proof(home.encode(), target.encode()).own_place(hunk)
+    assert (at is None) == (line is None)
+    assert at is None or target[:at].count("\n") == line
+
+
 def test_a_hunk_that_does_not_lie_in_the_text_has_left_nothing_there() -> None:
     home = f"[one]\n{BODY}"
     hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
