@@ -7,6 +7,7 @@ without scopes here. The hunk alone, merged three-way, must give what placing it
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cached_property
 from itertools import accumulate
@@ -18,6 +19,7 @@ from backport.core.merging import clean, merge_changes
 from backport.core.patches import Hunk
 from backport.core.texts import Edit, splice, split_keeping_ends
 
+_WORD = re.compile(rb"[\w\x80-\xff]")
 _COPIED = (
     "its lines stand here, while most of them are still at line {} where others of them were "
     "changed; name the place in the manifest"
@@ -96,7 +98,7 @@ class Proof:
         if self._lines[start:end] != old:
             return 0
         first, last = edit.block or (edit.start, edit.end)
-        wanted = Counter(line for line in old if any(map(_is_word, line)))
+        wanted = Counter(line for line in old if _WORD.search(line))
         here = [
             at
             for at in self._stand(start, end)
@@ -140,10 +142,6 @@ def _why(stands: int, edit: Edit | None, *, sure: bool) -> str:
     if sure:
         return f"{known} where another place of that text was"
     return f"{known} where its own may not have been; name the place in the manifest"
-
-
-def _is_word(byte: int) -> bool:
-    return byte > 127 or chr(byte).isalnum()
 
 
 def count(block: bytes, text: bytes) -> int:
