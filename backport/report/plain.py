@@ -216,26 +216,39 @@ def paste_block(hunk: HunkResult) -> list[str]:
     verb, put = "drop", []
     if hunk.outcome is Outcome.AMBIGUOUS:
         verb, put = "reanchor", ['put    = "in "']
-    elif hunk.outcome is Outcome.CONFLICT and hunk.inserts and not _is_gone(hunk):
+    elif hunk.outcome is Outcome.CONFLICT and hunk.inserts and not _is_whole(hunk):
         verb, put = "reanchor", ['put    = "before "']
-    return [f"[[{verb}]]", f'hunk   = "{hunk.id}"', *put, 'reason = ""', _when(hunk)]
+    return [f"[[{verb}]]", f'hunk   = "{hunk.id}"', *put, 'reason = ""', *_when(hunk)]
 
 
-def _when(hunk: HunkResult) -> str:
-    """What is true of the target; where the tool knows nothing, a form to fill in."""
+def _when(hunk: HunkResult) -> list[str]:
+    """What is true of the target; where nothing was found, what to fill in and why."""
     from backport.core.stack_writing import quoted
 
     side, _, said = hunk.evidence.partition(" ")
-    if not said:
-        side = "present" if hunk.outcome is Outcome.ALREADY else "absent"
-        said = f"{hunk.origin or hunk.path}: "
-    return f"when   = {{ {side} = {quoted(said)} }}"
+    if said:
+        return [f"when   = {{ {side} = {quoted(said)} }}"]
+    path = hunk.origin or hunk.path
+    if hunk.outcome is Outcome.ALREADY:
+        side, why = "present", "no line that it adds says enough by itself"
+    else:
+        side, why = "absent", "none of its lines is missing, and none is known to have come between"
+    return [
+        f"# {why}: name what shows the reason,",
+        '# as "path", "path::name" or "path: text", `present` or `absent` before the stacks',
+        f"when   = {{ {side} = {quoted(f'{path}: ')} }}",
+    ]
+
+
+def _is_whole(hunk: HunkResult) -> bool:
+    """True where a whole file or symbol is why a hunk has no place: no other one is to be found."""
+    said = hunk.evidence.partition(" ")[2]
+    return bool(said) and (":" not in said or "::" in said.partition(" ")[0])
 
 
 def _is_gone(hunk: HunkResult) -> bool:
     """True where the whole file or symbol of a hunk is absent from the target."""
-    side, _, said = hunk.evidence.partition(" ")
-    return side == "absent" and (":" not in said or "::" in said.partition(" ")[0])
+    return hunk.evidence.startswith("absent ") and _is_whole(hunk)
 
 
 def skip_block(stack: StackReport) -> list[str]:
@@ -243,5 +256,5 @@ def skip_block(stack: StackReport) -> list[str]:
     hunks = stack.result.hunks
     if not hunks or not all(hunk.outcome.failed and _is_gone(hunk) for hunk in hunks):
         return []
-    entry = [f'stack  = "{stack.result.stack}"', 'reason = ""', _when(hunks[0])]
+    entry = [f'stack  = "{stack.result.stack}"', 'reason = ""', *_when(hunks[0])]
     return ["nothing of it has a place here; leave the whole stack out with:", "[[skip]]", *entry]

@@ -123,13 +123,15 @@ def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout, library.stacks))
+    sources = preimages(checkout, library.stacks)
+    evaluation = evaluate(manifest, library.stacks, base, sources)
     if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
         from backport.core.unplaced import with_evidence
         from backport.workflows.explaining import explained
 
         evaluation = explained(checkout, commit, library.stacks, evaluation)
-        evaluation = with_evidence(evaluation, library.stacks, base)
+        results = with_evidence(evaluation.results, library.stacks, base, sources)
+        evaluation = evaluation.telling(results)
     trees: list[str] = []
     objects: list[GitObject] = []
     for step in evaluation.steps:

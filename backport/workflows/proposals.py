@@ -123,11 +123,17 @@ def _entry(hunk: HunkResult, found: Proposal) -> list[str]:
         f"hunk   = {quoted(str(hunk.id))}",
         f"patch  = {quoted(patch_file(hunk.id))}",
         'reason = ""',
-        f"when   = {{ present = {quoted(_evidence(hunk, found))} }}",
+        _when(hunk, found),
     ]
 
 
-def _evidence(hunk: HunkResult, found: Proposal) -> str:
+def _when(hunk: HunkResult, found: Proposal) -> str:
+    """What was found true of the target, else a line of it that the patch stands on."""
+    side, _, said = hunk.evidence.partition(" ")
+    return f"when   = {{ {side or 'present'} = {quoted(said or _stands_on(hunk, found))} }}"
+
+
+def _stands_on(hunk: HunkResult, found: Proposal) -> str:
     """A line of the target that the patch stands on: the longest, as the likeliest to be alone."""
     body = found.patch.partition("\n@@")[2].split("\n")[1:]
     there = [line[1:].strip() for line in body if line[:1] in ("-", " ") and line.strip()]

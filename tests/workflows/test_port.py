@@ -141,7 +141,13 @@ def test_what_a_person_must_decide_stands_in_the_manifest_as_comments(
     done = port(world, shell)
     assert done.code == 1
     assert "me/v1.0.0 -> me/v1.1.0 (1 hunk to decide)" in done.out
-    assert f'# [[reanchor]]\n# hunk   = "{hunk(world, "p2", ATTENTION)}"' in written(world)
+    line = 'absent = "engine/attention.py: return g * self.scale"'
+    block = (
+        f'[[reanchor]]\nhunk   = "{hunk(world, "p2", ATTENTION)}"\nput    = "before "\n'
+        f'reason = ""\nwhen   = {{ {line} }}'
+    )
+    assert block.replace("\n", "\n# ") in written(world)
+    assert block.replace("\n", "\n    ") in done.out
     checked = shell(
         "check", "--target", "me/v1.1.0", "--repo", world.repo.path, "--root", world.library.root
     )
