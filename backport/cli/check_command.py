@@ -58,8 +58,9 @@ def command(
 ) -> int:
     """Find out what apply would give for one, several or all targets; write nothing to git.
 
-    Every target is told, even when one fails. Results are kept beside the repository
-    and used again while nothing that they depend on has changed.
+    Every target is told, even when one fails: of several, a clean one in a line (-v tells
+    all of it), and their sum at the end. Results are kept beside the repository and used
+    again while nothing that they depend on has changed.
     """
     from backport.cache import ResultCache
     from backport.cli.outputs import tell

@@ -12,9 +12,10 @@ from backport.core.outcomes import (
     HunkResult,
     Outcome,
     Severity,
+    StackOutcome,
     Status,
 )
-from backport.core.reports import Offer, Report, StackReport, TargetReport
+from backport.core.reports import Offer, Report, StackReport, TargetReport, Verdict
 
 _TOLD = (Outcome.MERGED, Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
 MOST = 20  # findings of one check that are told unasked
@@ -28,6 +29,44 @@ def as_text(report: Report, verbose: bool = False, quiet: bool = False) -> str:
         told = wrong_lines(target, verbose) if quiet else target_lines(target, verbose)
         lines += [*told, ""]
     return visible("\n".join(lines[:-1])) + "\n" if lines else ""
+
+
+def as_overview(report: Report, verbose: bool = False) -> str:
+    """Several targets: a clean one in one line unless `verbose`, any other in full, and the sum."""
+    lines: list[str] = []
+    for target in report.targets:
+        block = overview_lines(target, verbose)
+        if len(block) > 1 and lines and lines[-1]:
+            lines.append("")
+        lines += [*block, ""] if len(block) > 1 else block
+    return visible("\n".join([*lines, sum_line(report)])) + "\n"
+
+
+def overview_lines(target: TargetReport, verbose: bool) -> list[str]:
+    """One of several targets: its line where it is clean and not `verbose`, else all of it."""
+    if verbose or target.verdict is not Verdict.CLEAN:
+        return target_lines(target, verbose)
+    return [clean_line(target)]
+
+
+def clean_line(target: TargetReport) -> str:
+    """A clean target in one line: its stacks by outcome, warnings, and checks that were not run."""
+    outcomes = Counter(stack.result.outcome for stack in target.stacks)
+    listed = ", ".join(f"{outcomes[each]} {each}" for each in StackOutcome if outcomes[each])
+    found = [finding.severity for check in target.checks for finding in check.findings]
+    warnings = found.count(Severity.WARNING)
+    left = [check.name for check in target.checks if check.status is Status.NOT_RUN]
+    parts = [f"stacks: {listed}"] if listed else []
+    parts += [counted(warnings, "warning")] if warnings else []
+    parts += [f"not run: {', '.join(left)}"] if left else []
+    return f"{headline(target)}{': ' * bool(parts)}{'; '.join(parts)}"
+
+
+def sum_line(report: Report) -> str:
+    """How many targets there are of each verdict, the clean ones first."""
+    verdicts = Counter(target.verdict for target in report.targets)
+    listed = ", ".join(f"{verdicts[v]} {v}" for v in reversed(Verdict) if verdicts[v])
+    return f"{counted(len(report.targets), 'target')}: {listed}"
 
 
 def target_lines(target: TargetReport, verbose: bool = False) -> list[str]:
