@@ -11,8 +11,8 @@ from backport.cli.options import library_option, repo_option
 @click.option(
     "--since",
     metavar="REF",
-    help="Only what changed, a line each: since a report's file, a revision of the library, or "
-    "`last`, the last check.",
+    help="Only what changed and what still fails, a line each: since a report's file, a revision "
+    "of the library, or `last`, the last check.",
 )
 @repo_option
 @library_option
