@@ -43,4 +43,4 @@ def command(since: str | None, repo: str | None, root: str | None, as_json: bool
     found = changes(before, report) if before else []
     render = status_json if as_json else status_text
     click.echo(visible(render(list(library.stacks), report, found, since, last is None)), nl=False)
-    return 2 if library.broken else report.exit_code
+    return report.exit_code

@@ -20,7 +20,7 @@ from backport.core.outcomes import CheckResult, StackOutcome, Status
 from backport.core.paths import decode
 from backport.core.reports import HunkText, Offer, StackReport, TargetReport, Verdict
 from backport.core.trees import Entry
-from backport.errors import BackportError, BadInput, EnvironmentProblem
+from backport.errors import BadInput, EnvironmentProblem
 from backport.library import MAX_PATCH, Library, read_file
 from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
 from backport.workflows.preimages import preimages
@@ -103,20 +103,6 @@ def _texts(library: Library, work: _Work) -> dict[str, HunkText]:
     from backport.workflows.texts import hunk_texts
 
     return hunk_texts(library, work.manifest, work.evaluation, work.base)
-
-
-def try_target(
-    library: Library, manifest: Manifest, checkout: Checkout, options: Options
-) -> TargetReport:
-    """Like `run_target`, with trouble around this one target as its verdict."""
-    try:
-        if manifest.name in library.broken:
-            raise BadInput(library.broken[manifest.name])
-        return run_target(library, manifest, checkout, options)
-    except BackportError as error:
-        return TargetReport(
-            manifest.name, manifest.branch, error=str(error), repository=checkout.shown
-        )
 
 
 def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:

@@ -28,7 +28,7 @@ from backport.core.resolutions import (
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 from backport.errors import BadInput
-from backport.library import MAX_TOML, Library, read_file
+from backport.library import MAX_TOML, Library, decision_files, read_file
 from backport.workflows.writing import write_files
 
 
@@ -44,7 +44,7 @@ def read_all(root: Path, stack: str) -> tuple[list[Resolution], list[str]]:
     """Every resolution of a stack that can be read, and the problems of the others."""
     items: list[Resolution] = []
     problems: list[str] = []
-    for path in sorted((root / "patches" / stack / FOLDER).glob("*.toml")):
+    for path in decision_files(root / "patches" / stack / FOLDER, root, problems):
         shown = path.relative_to(root).as_posix()
         try:
             found, told = read_resolutions(shown, decode(read_file(path, MAX_TOML, shown)))
