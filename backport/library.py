@@ -16,6 +16,7 @@ from backport.core.stack_format import nothing, read_stack, uncanonical
 from backport.core.stacks import Stack
 from backport.core.tables import nearest
 from backport.errors import BadInput
+from backport.writing import finish
 
 CASES = Path(__file__).parent / "parity" / "cases"  # a file each, of the case's name
 MAX_TOML = 1024 * 1024
@@ -185,6 +186,7 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
 
     `canonical` also reports patch files that are not in the form the tool writes.
     """
+    finish(root)
     problems: list[str] = []
     stacks = {}
     for folder in _folders(root / "patches"):

@@ -119,7 +119,7 @@ def _write(
 ) -> Refreshed:
     from backport.workflows import refresh
     from backport.workflows.memory import remember
-    from backport.workflows.writing import write_files
+    from backport.writing import write_files
 
     before = [path for path in found.files if (library.root / path).exists()]
     paths = write_files(library.root, found.files)

@@ -29,7 +29,7 @@ from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 from backport.errors import BadInput
 from backport.library import MAX_TOML, Library, decision_files, read_file
-from backport.workflows.writing import write_files
+from backport.writing import write_files
 
 
 def known(root: Path, stack: str) -> list[Resolution]:

@@ -25,7 +25,7 @@ from backport.workflows.explaining import explain
 from backport.workflows.memory import offered
 from backport.workflows.options import Options
 from backport.workflows.preimages import preimages
-from backport.workflows.writing import write_files
+from backport.writing import write_files
 
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_OF_A_DRAFT = ("lock", "parity")  # the one comes with `apply --lock`, the other with `apply`
