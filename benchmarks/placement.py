@@ -51,7 +51,8 @@ class Result(NamedTuple):
     git_ms: float
     our_ms: float
     owners: int
-    flagged: bool | None = None  # what the audit says of a silent fault, where it was asked
+    flagged: Severity | None = None  # the gravest that the audit says of a silent fault
+    audited: bool = False
 
     @property
     def silent(self) -> bool:
@@ -141,7 +142,9 @@ def _one(scorer: Any, repo: Any, store: Store, auditors: Auditors | None, pair: 
             changed[one.path] = (one.entry.mode, blob_id(one.entry.data))
     home = StoredTree(auditors.repository, auditors.repository.tree_of(pair["P"]))
     findings, _ = speak(auditors, onto, changed, home)
-    return result._replace(flagged=any(f.severity is Severity.ERROR for f in findings))
+    said = {finding.severity for finding in findings}
+    gravest = next((grade for grade in Severity if grade in said), None)
+    return result._replace(flagged=gravest, audited=True)
 
 
 def _owners(store: Store, pair: Pair, conflicts: list[Conflict]) -> int:
@@ -215,9 +218,10 @@ def _silent(found: list[Result]) -> None:
     silent = [one for one in found if one.silent]
     git = sum(not one.placed for one in silent)
     sys.stdout.write(f"silently different: git {git}, with the tier applied {len(silent)}")
-    if any(one.flagged is not None for one in silent):
-        left = sum(not one.flagged for one in silent)
-        sys.stdout.write(f", of which the audit says nothing {left}")
+    if any(one.audited for one in silent):
+        faults = sum(one.flagged is not Severity.ERROR for one in silent)
+        nothing = sum(one.flagged is None for one in silent)
+        sys.stdout.write(f"; after the audit's errors {faults}, after all that it says {nothing}")
     sys.stdout.write("\n")
 
 

@@ -71,7 +71,7 @@ class Auditor:
         after = Overlay(self.base, dict(changes))
         before = self._pristine.table
         patched = _subject(after, after.entry, before.patched(changes), self.options)
-        patched = replace(patched, before=before, touched=frozenset(changes))
+        patched = replace(patched, before=before, had=self.base.entry, touched=frozenset(changes))
         pristine = replace(self._pristine, touched=frozenset(changes), minimum=patched.minimum)
         chosen = _chosen(patched)
         files = [path for path in changes if path.endswith(".py")]

@@ -74,11 +74,16 @@ def oldest(
     """
     found: list[Version] = []
     for path in paths:
-        file = entry(path) if path in _READERS or _FILE.fullmatch(path) else None
+        file = entry(path) if is_read(path) else None
         if file is not None and file.mode == REGULAR:
             text = file.data.decode("utf-8", "replace")
             found += _READERS.get(path, _lines)(text, project, python)
     return min(found, default=None)
+
+
+def is_read(path: str) -> bool:
+    """True for a file that may say which versions of other projects a tree takes."""
+    return path in _READERS or _FILE.fullmatch(path) is not None
 
 
 def _lines(text: str, project: str, python: _Python) -> Iterator[Version]:

@@ -101,6 +101,8 @@ class Resolver:
             return UNKNOWN
         if symbol is None:
             return (Value(Sort.MODULE, target.path, module),)
+        if target.path == importer:  # `from . import name` in the package itself
+            return _module_type(self.table.modules.submodule(importer, symbol))
         return self.symbol(target, symbol) or UNKNOWN
 
     def symbol(self, target: Target, name: str, *, runtime: bool = False) -> Type | None:
@@ -230,7 +232,7 @@ def _is_overload(binding: Binding) -> bool:
     return "overload" in {dotted(d).rpartition(".")[2] for d in decorators}
 
 
-def _module_type(target: Target) -> Type:
-    if target.kind in (Kind.FILE, Kind.FOLDER):
+def _module_type(target: Target | None) -> Type:
+    if target is not None and target.kind in (Kind.FILE, Kind.FOLDER):
         return (Value(Sort.MODULE, target.path),)
     return UNKNOWN

@@ -68,7 +68,7 @@ class Subject:
     """A tree under audit, and one file of it read closely (None: the tree as a whole).
 
     `touched` are the paths that the stack changes; `before` is the table of the pristine
-    tree where this is the patched one.
+    tree, and `had` its files, where this is the patched one.
     """
 
     table: Table
@@ -79,6 +79,7 @@ class Subject:
     touched: frozenset[str]
     ignored: Ignored = field(default_factory=lambda: Ignored(()))
     before: Table | None = None
+    had: Callable[[str], Entry | None] | None = None
     reading: Places | None = None
 
     @property

@@ -83,6 +83,8 @@ def main() -> None:
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - if closed
     sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
     code = run(sys.argv[1:])
+    if sys.getprofile() or sys.gettrace():  # a profiler that has to write what it saw
+        sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # told by `run`
             stream.flush()

@@ -7,6 +7,8 @@ without scopes here. The hunk alone, merged three-way, must give what placing it
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
@@ -16,6 +18,12 @@ from backport.core.display import counted
 from backport.core.merging import clean, merge_changes
 from backport.core.patches import Hunk
 from backport.core.texts import Edit, splice, split_keeping_ends
+
+_WORD = re.compile(rb"[\w\x80-\xff]")
+_COPIED = (
+    "its lines stand here, while most of them are still at line {} where others of them were "
+    "changed; name the place in the manifest"
+)
 
 
 class Doubt(NamedTuple):
@@ -61,7 +69,8 @@ class Proof:
             return None
         stands = count(hunk.before if edit else hunk.after, self.base)
         if merged is None and stands < (2 if edit else 1):
-            return None
+            at = self._left_behind(hunk, edit) if edit else 0
+            return Doubt(_COPIED.format(at), merges=False) if at else None
         return Doubt(_why(stands, edit, sure=merged is not None), merged is not None)
 
     def own_place(self, hunk: Hunk) -> int | None:
@@ -72,8 +81,39 @@ class Proof:
             return None
         if any(c.a0 <= start + size and start <= c.a1 for c in self._changes):
             return None
-        above = (c for c in self._changes if c.a1 < start)
-        return self._starts[start + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in above)]
+        return self._starts[self._now(start)]
+
+    def _now(self, at: int) -> int:
+        """Where a line that no change touches is in the target, from 0."""
+        return at + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in self._changes if c.a1 <= at)
+
+    def _left_behind(self, hunk: Hunk, edit: Edit) -> int:
+        """The target's line where most of the hunk's lines still are in their own place, or 0.
+
+        What was moved leaves nothing behind: lines that stand elsewhere, while only some at
+        their own place were changed, are a copy.
+        """
+        start, old = hunk.old_start - 1, split_keeping_ends(hunk.before)
+        end = start + len(old)
+        if self._lines[start:end] != old:
+            return 0
+        first, last = edit.block or (edit.start, edit.end)
+        wanted = Counter(line for line in old if _WORD.search(line))
+        here = [
+            at
+            for at in self._stand(start, end)
+            if self._theirs[at] in wanted and not first <= self._starts[at] < last
+        ]
+        left = wanted & Counter(self._theirs[at] for at in here)
+        return min(here) + 1 if 2 * left.total() > wanted.total() else 0
+
+    def _stand(self, start: int, end: int) -> list[int]:
+        """The target's lines, from 0, that stand where those of the pre-image stood: what is as
+        it was, and what came for what is not."""
+        touching = [c for c in self._changes if c.a0 <= end and start <= c.a1]
+        gone = {at for c in touching for at in range(c.a0, c.a1)}
+        kept = [self._now(at) for at in range(start, end) if at not in gone]
+        return [*kept, *(at for c in touching for at in range(c.b0, c.b1))]
 
     def settles(self, hunk: Hunk) -> bool:
         """True where the target has no more and no fewer places than there were for the hunk's

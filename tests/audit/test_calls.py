@@ -440,3 +440,16 @@ def test_a_named_tuple_that_grew() -> None:
     ]
     assert said(GROWN, {"eng/meta.py": other}, checks=checks) == []
     assert said(GROWN, {"eng/meta.py": listed}, checks=checks) == []
+
+
+@pytest.mark.parametrize("own", ["from pkg import deep", "from . import deep"])
+def test_a_submodule_that_its_package_imports_from_itself(own: str) -> None:
+    base = {
+        "pkg/__init__.py": f"{own}\n\nEngine = deep.Engine\n",
+        "pkg/deep.py": "class Engine:\n    def step(self, name):\n        return name\n",
+    }
+    text = (
+        "from pkg import deep as d\nimport pkg\n\nd.Engine().step(1, 2)\npkg.Engine().step(3, 4)\n"
+    )
+    found = [f"use.py:{line} too-many-arguments Engine.step()" for line in (4, 5)]
+    assert said(base, {"use.py": text}) == found

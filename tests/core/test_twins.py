@@ -174,6 +174,90 @@ def test_a_copy_that_the_target_made_is_not_its_place() -> None:
     assert entry.data.decode() == near.replace("80", "81", 1)
 
 
+@pytest.mark.parametrize("line", ["port = 99", "port = 99\nmine = 0", "x\nport = 98\nport = 99"])
+@pytest.mark.parametrize(
+    ("above", "first"), [("", 2), ("x = 0\n" * 3, 5), ("x = 0\n", 3)], ids=["", "three", "one"]
+)
+def test_a_copy_does_not_take_what_the_true_place_cannot(line: str, above: str, first: int) -> None:
+    """The target changed the very line and has a copy as it was before."""
+    home = f"[one]\n{BODY}"
+    patch = diff("m.cfg", home, home.replace("80", "81"), index=True)
+    target = f"{above}{home.replace('port = 80', line)}[two]\n{BODY}"
+    (hunk,) = applied(patch, target, home=home).hunks
+    assert hunk.outcome is Outcome.AMBIGUOUS
+    assert f"are still at line {first} where others" in hunk.detail
+    assert hunk.candidates == (target.splitlines().index("port = 80") + 1,)
+
+
+def test_blank_lines_and_signs_that_are_left_tell_nothing() -> None:
+    body = "{\n\n}\n{\n\nport = 80\n\n}\nd = 4\n{\n}\n"
+    home = f"[one]\n{body}[two]\nx = 1\n"
+    change = diff("m.cfg", home, home.replace("80", "81"), index=True, context=5)
+    target = "[one]\n{\n\n}\n{\n\n\n}\n{\n}\n[two]\nx = 1\n" + "y = 1\n" * 30 + body
+    (hunk,) = applied(change, target, home=home).hunks
+    assert hunk.outcome is Outcome.MOVED
+
+
+ODD = "a = 1\nb = 2\nc = 3\nport = 80\nd = 4\n\né\n"  # six that tell something
+FAR = "x = 1\n" * 30
+
+
+@pytest.mark.parametrize(("left", "at"), [("abc", 0), ("abcd", 2), ("abcé", 2)])
+@pytest.mark.parametrize("above", ["", "x = 0\n", "x = 0\n" * 3])
+def test_a_copy_has_left_most_lines_behind(left: str, at: int, above: str) -> None:
+    """Of six lines; where the copy is all that fits together, git merges into it."""
+    home = f"[one]\n{ODD}[two]\n"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    mine = "".join(line for line in ODD.splitlines(keepends=True) if line[0] in left)
+    target = f"{above}[one]\n{mine}[two]\n{FAR}{ODD}{FAR}"
+    found = place(hunk, Target("m.cfg", target.encode()))
+    doubt = Proof(home.encode(), target.encode()).doubt(hunk, found.edit)
+    assert (doubt is not None) == bool(at)
+    assert doubt is None or f"are still at line {at + above.count(chr(10))} where" in doubt.why
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("h = 8", "x = 1\nh = 8", 2),
+        ("g = 7\n[one]", "g = 7\nx = 1\n[one]", 3),
+        ("g = 7\n[one]", "x = 1\n[one]", 2),
+        ("g = 7\n[one]", "[one]", 1),
+        ("[one]\n", "[one]\nx = 1\n", None),  # right above, and inside, and right below
+        ("[one]", "[1]", None),
+        ("b = 2\nc", "b = 2\nx = 1\nc", None),
+        ("f = 6\n[two]", "f = 6\nx = 1\n[two]", None),
+        ("[two]", "[2]", None),
+    ],
+)
+def test_own_place(old: str, new: str, line: int | None) -> None:
+    home = f"g = 7\n[one]\n{BODY}[two]\nh = 8\n"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    target = home.replace(old, new)
+    at = Proof(home.encode(), target.encode()).own_place(hunk)
+    assert (at is None) == (line is None)
+    assert at is None or target[:at].count("\n") == line
+    assert at is None or target[at:].startswith(BODY)
+
+
+def test_a_hunk_that_does_not_lie_in_the_text_has_left_nothing_there() -> None:
+    home = f"[one]\n{BODY}"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    target = f"[one]\n{BODY.replace('80', '99')}{FAR}{BODY}"
+    found = place(hunk, Target("m.cfg", target.encode()))
+    assert Proof(home.encode(), target.encode()).doubt(hunk, found.edit) is not None
+    assert Proof(f"y\n{home}".encode(), target.encode()).doubt(hunk, found.edit) is None
+
+
+@pytest.mark.parametrize("left", ["", "a = 1\n", "\n\n", "e = 5\nf = 6\n"])
+def test_what_the_target_moved_takes_the_change_with_it(left: str) -> None:
+    home = f"[one]\n{BODY}[two]\nx = 1\n"
+    change = diff("m.cfg", home, home.replace("80", "81"), index=True)
+    target = f"[one]\n{left}[two]\n" + "x = 1\n" * 30 + BODY
+    (hunk,) = applied(change, target, home=home).hunks
+    assert hunk.outcome is Outcome.MOVED
+
+
 def test_a_shortened_id_proves_a_place_as_well() -> None:
     whole = git_blob_id(HOME.encode())
     change = INDEXED.replace(whole.encode(), whole[:7].encode())
