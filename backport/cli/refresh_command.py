@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 @click.command("refresh")
 @target_option(required=True)
 @click.option("--branch", metavar="NAME", help="The amended branch [the target's].")
-@click.option("--into", type=click.Choice(["patch", "manifest"]), help="Where the change goes.")
+@click.option(
+    "--into",
+    type=click.Choice(["patch", "manifest"]),
+    help="Where the change goes [asked for on a terminal].",
+)
 @click.option("--reason", metavar="TEXT", help="Why this target differs, for --into manifest.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @repo_option

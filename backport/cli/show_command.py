@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("stack")
-@click.option("--target", "--onto", "targets", multiple=True, metavar="TARGET", help="Only there.")
+@click.option(
+    "--target",
+    "--onto",
+    "targets",
+    multiple=True,
+    metavar="TARGET",
+    help="On this target alone; may be given several times.",
+)
 @repo_option
 @library_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -20,8 +20,9 @@ from backport.cli.options import library_option, repo_option
 def command(since: str | None, repo: str | None, root: str | None, as_json: bool) -> int:
     """Show the matrix of stacks and targets, and what changed since the last check.
 
-    Each cell is exact, moved, adapted, skipped, already or conflict. What is known of
-    an earlier check is not worked out again.
+    Each cell is exact, moved, merged, adapted (as the manifest says), skipped, already (the
+    release has it), conflict, or - where the target does not list the stack. What is known
+    of an earlier check is not worked out again.
     """
     from backport.cli.screen import progress
     from backport.core.display import visible
