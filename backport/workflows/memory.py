@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from backport.core.applying import apply_stack
+from backport.core.evidence import stale
 from backport.core.manifest_writing import entry_lines, patch_file
 from backport.core.manifests import Adaptation, Manifest
 from backport.core.outcomes import HunkResult, StackOutcome, StackResult
@@ -124,7 +125,9 @@ class _Trial:
         self.sources = sources
 
     def fits(self, hunk: HunkResult, entry: Adaptation) -> bool:
-        """True where the hunk comes out well with this entry."""
+        """True where the entry's evidence holds, and the hunk comes out well with it."""
+        if stale(entry.when, self.base):
+            return False
         entries = {**self.entries, str(hunk.id): entry}
         for told in apply_stack(self.stack, entries, self.tree, self.sources).hunks:
             if told.id == hunk.id:

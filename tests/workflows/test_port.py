@@ -273,6 +273,18 @@ def test_a_decision_that_would_not_fit_is_not_offered(world: World, shell: Shell
     assert "decided for" not in done.out
 
 
+def test_a_decision_whose_evidence_does_not_hold_is_not_offered(world: World, shell: Shell) -> None:
+    entry = reanchored(world, "last-in Attention").partition("when")[0]
+    locked(world, shell, f'{entry}when = {{ absent = "{ATTENTION}: limit = 4" }}\n')
+    changed = ENGINE[ATTENTION].replace(b"return g * self.scale", b"return self.scale * g")
+    release(world, {ATTENTION: changed + b"\n\nlimit = 4\n"})
+    world.library.manifest("cache")
+    done = port(world, shell)
+    assert done.code == 1
+    assert "1 hunk to decide" in done.out
+    assert "decided for" not in done.out
+
+
 def test_a_decision_that_is_taken_back_is_forgotten(world: World, shell: Shell) -> None:
     locked(world, shell, reanchored(world, "last-in Attention"))
     locked(world, shell, "")
