@@ -106,7 +106,7 @@ def _missed(
     """What shows that the hunk has no place, the plainest first."""
     yield from _absent(search, mine)
     yield from _in_the_way(search, mine)
-    hunk, path = mine.hunk, mine.file.path
+    hunk, path = mine.hunk, mine.file.old_path or mine.file.path
     if hunk is None:
         return
     for text in _texts(hunk):
@@ -115,7 +115,7 @@ def _missed(
     if result.outcome is Outcome.AMBIGUOUS:
         found = place_evidence(path, hunk.before.split(b"\n"), search.base, None)
     else:
-        found = _between(search, mine.file, hunk, before.find(mine.patch, mine.file))
+        found = _between(search, path, hunk, before.find(mine.patch, mine.file))
     if found:
         yield found
 
@@ -164,19 +164,19 @@ def _in_the_way(search: _Search, mine: _Written) -> Iterator[Evidence]:
         yield Evidence(True, files[0] if files else mine.file.path)
 
 
-def _between(search: _Search, file: FilePatch, hunk: Hunk, before: bytes | None) -> Evidence | None:
+def _between(search: _Search, path: str, hunk: Hunk, before: bytes | None) -> Evidence | None:
     """A line that has come, since the patch was made, where the text is most like the hunk's:
     among its lines, else beside them."""
-    entry = search.base.entry(file.old_path or "")
+    entry = search.base.entry(path)
     if entry is None or before is None:
         return None
-    target = Target(file.path, entry.data)
+    target = Target(path, entry.data)
     found = closest(hunk, target)
     start = found[0] - 1 if found else len(target.lines)
     end = start + hunk.old_count
     known = {line.strip() for line in before.split(b"\n")}
     inside, around = (
-        place_evidence(file.path, (x for x in lines if x.strip() not in known), search.base, None)
+        place_evidence(path, (x for x in lines if x.strip() not in known), search.base, None)
         for lines in (target.lines[start:end], target.lines[max(0, start - 3) : end + 3])
     )
     return inside or around

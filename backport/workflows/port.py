@@ -188,7 +188,7 @@ def write(root: Path, found: Porting, force: bool) -> list[Path]:
     source = found.ported.manifest.source
     beside = source.removesuffix(".toml")
     files: dict[str, bytes | None] = {f"{beside}/{name}": d for name, d in found.patches.items()}
-    files[source] = found.text.encode()  # what it names is there by then
+    files[source] = found.text.encode()
     stale = [old.name for old in sorted(path.with_suffix("").glob("*.patch"))]
     files |= {f"{beside}/{name}": None for name in stale if name not in found.patches}
     write_files(root, files)

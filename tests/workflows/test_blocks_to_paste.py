@@ -105,6 +105,13 @@ def test_what_came_between_the_lines_is_named_and_holds(world: World, shell: She
     assert pasted(world, shell, completed, "[[reanchor]]") == ""
 
 
+def test_a_file_that_is_renamed_is_looked_at_under_its_old_name(world: World, shell: Shell) -> None:
+    added = OLD + b"\n    def fused(self, g):\n        return g\n"
+    theirs = OLD + b"\n    def scaled(self, g):\n        return -g\n"
+    told = blocks(world, shell, {ATTENTION: theirs}, {ATTENTION: None, "engine/attn.py": added})
+    assert f'when   = {{ present = "{ATTENTION}: def scaled(self, g):" }}' in told
+
+
 def test_a_hunk_with_two_places_names_a_line_of_them(world: World, shell: Shell) -> None:
     twice = OLD + b"\n\n" + OLD[OLD.index(b"class") :]
     edit = OLD.replace(b"product = q * k", b"product = k * q")
