@@ -157,6 +157,12 @@ class Checkout:
         """The committer date of a commit as git keeps it: seconds and zone."""
         return " ".join(self._header(commit, "committer").rsplit(" ", 2)[1:])
 
+    def author(self, commit: str) -> Identity:
+        """Who wrote a commit, and when."""
+        who, _, date = self._header(commit, "author").rpartition("> ")
+        name, _, email = who.rpartition(" <")
+        return Identity(name, email, date)
+
     def is_as_made(self, commit: str) -> bool:
         """True where author and committer are one at one time: so this tool makes commits."""
         return self._header(commit, "author") == self._header(commit, "committer")

@@ -16,6 +16,7 @@ from backport.core.stack_format import nothing, read_stack, uncanonical
 from backport.core.stacks import Stack
 from backport.core.tables import nearest
 from backport.errors import BadInput
+from backport.writing import finish
 
 CASES = Path(__file__).parent / "parity" / "cases"  # a file each, of the case's name
 MAX_TOML = 1024 * 1024
@@ -161,12 +162,11 @@ def load_all(root: Path) -> tuple[Library, list[Manifest]]:
 def _spoiled(library: Library, problem: str) -> str:
     """The one target that a problem spoils; "" where it is not of a manifest or its patches."""
     file = problem.partition(":")[0]
-    own = (
-        manifest.name
-        for manifest in library.manifests.values()
-        if file == manifest.source or file.startswith(manifest.source.removesuffix(".toml") + "/")
-    )
-    return next(own, "")
+    for manifest in library.manifests.values():
+        stem = manifest.source.removesuffix(".toml")
+        if file in (f"{stem}.toml", f"{stem}.lock") or file.startswith(f"{stem}/"):
+            return manifest.name
+    return ""
 
 
 def _summed(problems: Sequence[str]) -> str:
@@ -186,6 +186,7 @@ def read(root: Path, canonical: bool = False) -> tuple[Library, list[str]]:
 
     `canonical` also reports patch files that are not in the form the tool writes.
     """
+    finish(root)
     problems: list[str] = []
     stacks = {}
     for folder in _folders(root / "patches"):
@@ -238,12 +239,21 @@ def _unreadable_decisions(folder: Path, root: Path) -> list[str]:
     from backport.core.resolutions import FOLDER, read_resolutions
 
     problems: list[str] = []
-    for path in sorted((folder / FOLDER).glob("*.toml")):
+    for path in decision_files(folder / FOLDER, root, problems):
         told = len(problems)
         text = decode(_read(path, MAX_TOML, problems, root))
         if len(problems) == told:
             problems += read_resolutions(path.relative_to(root).as_posix(), text)[1]
     return problems
+
+
+def decision_files(folder: Path, root: Path, problems: list[str]) -> list[Path]:
+    """The files of what was decided about a stack's hunks."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        shown = folder.relative_to(root).as_posix()
+        problems.append(f"{shown}: is no folder, and decisions are kept in one; move it away")
+        return []
+    return sorted(folder.glob("*.toml"))
 
 
 def _manifests(root: Path, stacks: Mapping[str, Stack], problems: list[str]) -> dict[str, Manifest]:
@@ -260,8 +270,17 @@ def _manifests(root: Path, stacks: Mapping[str, Stack], problems: list[str]) -> 
                 manifests[name] = Manifest(name, "", "", (), source=shown)
                 continue
             manifests[name], found = read_manifest(name, shown, decode(text), stacks, files)
-            problems += found
+            problems += [*found, *_odd_lock(path.with_suffix(".lock"), root, name)]
     return manifests
+
+
+def _odd_lock(lock: Path, root: Path, name: str) -> list[str]:
+    """What stands where the target's lock would be, and is none that could be read."""
+    if lock.is_file() or not os.path.lexists(lock):
+        return []
+    again = f"backport apply --target {name} --lock"
+    shown = lock.relative_to(root).as_posix()
+    return [f"{shown}: is no regular file; delete it, and write it again with `{again}`"]
 
 
 def _shared_branches(manifests: Iterable[Manifest]) -> list[str]:
@@ -307,8 +326,9 @@ def read_file(path: Path, limit: int, shown: str = "") -> bytes:
     shown = shown or str(path)
     try:
         found = path.stat()
-        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-            raise BadInput(f"{shown}: is a pipe, socket or device, and no regular file")
+        if not stat.S_ISREG(found.st_mode):
+            kind = "folder" if stat.S_ISDIR(found.st_mode) else "pipe, socket or device"
+            raise BadInput(f"{shown}: is a {kind}, and no regular file")
         if found.st_size > limit:
             raise BadInput(f"{shown}: is {found.st_size:,} bytes, over the limit of {limit:,}")
         return path.read_bytes()

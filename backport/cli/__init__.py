@@ -73,6 +73,11 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Carry stacks of patches onto vLLM releases, and prove the result.
 
+    A stack is a folder of patches/ with an ordered series of patches; a target is a
+    manifest of manifests/ that says which stacks go on one release, and what differs
+    there. Both together are the library. `backport check --target TARGET` shows what
+    would happen, and `backport apply` leaves it as a branch of a vLLM repository.
+
     Exit status: 0 clean, 1 conflict, failed check or stale entry, 2 bad input,
     3 something around the tool (git, the repository, the network), 130 interrupted.
     """
@@ -83,6 +88,8 @@ def main() -> None:
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 - if closed
     sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
     code = run(sys.argv[1:])
+    if sys.getprofile() or sys.gettrace():  # a profiler that has to write what it saw
+        sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):  # told by `run`
             stream.flush()

@@ -20,9 +20,13 @@ from backport.cli.options import (
 @library_option
 @accept_option
 @verify_options
-@click.option("--lock", is_flag=True, help="Write the target's lock file.")
+@click.option(
+    "--lock", is_flag=True, help="Also write the lock file that later runs are compared with."
+)
 @click.option("--checkout", is_flag=True, help="Also check the branch out; the tree must be clean.")
-@click.option("--force", is_flag=True, help="Replace a branch that holds other people's commits.")
+@click.option(
+    "--force", is_flag=True, help="Replace a branch with commits, changes or words of other people."
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing, like check.")
 @output_options
 def command(

@@ -24,7 +24,11 @@ from backport.cli.options import (
 )
 @click.option("--all", "every", is_flag=True, help="Every manifest of the library.")
 @click.option(
-    "--stack", "stacks", multiple=True, metavar="STACK", help="Report these stacks alone."
+    "--stack",
+    "stacks",
+    multiple=True,
+    metavar="STACK",
+    help="Report this stack alone; may be given several times.",
 )
 @click.option(
     "--out",
@@ -58,8 +62,9 @@ def command(
 ) -> int:
     """Find out what apply would give for one, several or all targets; write nothing to git.
 
-    Every target is told, even when one fails. Results are kept beside the repository
-    and used again while nothing that they depend on has changed.
+    Give --target or --all. Every target is told, even when one fails: of several, a clean
+    one in a line (-v tells all of it), and their sum at the end. Results are kept beside
+    the repository and used again while nothing that they depend on has changed.
     """
     from backport.cache import ResultCache
     from backport.cli.outputs import tell
@@ -86,5 +91,4 @@ def command(
         from backport.report.merging import only
 
         report = only(report, shown)
-    code = tell(report, wanted, as_json, quiet, verbose)
-    return code if library.sound(manifests) == manifests else 2
+    return tell(report, wanted, as_json, quiet, verbose)

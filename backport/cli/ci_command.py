@@ -11,7 +11,14 @@ _DEFAULT_QUEUES = {"github": "self-hosted,gpu", "buildkite": "gpu"}
 
 @click.command("ci")
 @click.argument("kind", type=click.Choice(["github", "buildkite"]))
-@click.option("--target", "--onto", "targets", multiple=True, metavar="TARGET", help="Only these.")
+@click.option(
+    "--target",
+    "--onto",
+    "targets",
+    multiple=True,
+    metavar="TARGET",
+    help="This target alone; may be given several times.",
+)
 @click.option(
     "--gpu-queue",
     "queues",

@@ -10,7 +10,13 @@ from backport.cli.options import library_option, repo_option
 @click.command("diff")
 @click.argument("one", metavar="TARGET_A")
 @click.argument("other", metavar="TARGET_B")
-@click.option("--stack", "stacks", multiple=True, metavar="STACK", help="These stacks alone.")
+@click.option(
+    "--stack",
+    "stacks",
+    multiple=True,
+    metavar="STACK",
+    help="This stack alone; may be given several times.",
+)
 @repo_option
 @library_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

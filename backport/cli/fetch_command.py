@@ -12,7 +12,8 @@ def command(versions: tuple[str, ...], quiet: bool) -> int:
     """Get the source of vLLM releases, such as 0.28.0, as one git repository.
 
     Each release archive is downloaded once, checked against its hash, and kept as
-    one commit with the release's tag. Prints the repository's path.
+    one commit with the release's tag, in ~/.cache/backport or $BACKPORT_CACHE. Prints the
+    repository's path; other commands find it by themselves.
     """
     from backport import releases
     from backport.cli.screen import progress

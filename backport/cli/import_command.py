@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 @click.command("import")
 @click.argument("source", metavar="SOURCE", required=False, default="")
-@click.option("--stack", required=True, help="The stack to write.")
+@click.option("--stack", required=True, metavar="NAME", help="The stack to write, new or not.")
 @click.option("--repo", metavar="PATH", help="The repository of the commits, or of the home.")
-@click.option("--home", metavar="RELEASE", help="What the patches are written against.")
+@click.option(
+    "--home",
+    metavar="RELEASE",
+    help="The release that the patches are written against: v0.28.0.",
+)
 @click.option("--pull", type=click.IntRange(1), metavar="N", help="The upstream pull request.")
 @click.option("--upstream", metavar="OWNER/NAME", help="Its project [vllm-project/vllm].")
 @click.option("--first-parent", is_flag=True, help="Take a merge as what it brought.")
 @click.option("--skip-empty", is_flag=True, help="Leave commits and mails without changes out.")
-@click.option("--unplaced", is_flag=True, help="Keep patches that the home does not take.")
+@click.option("--unplaced", is_flag=True, help="Also write patches that have no place on the home.")
 @click.option("--update", is_flag=True, help="Import again; tell what moved, and what still holds.")
 @click.option(
     "--force",

@@ -31,7 +31,9 @@ def repo_option(function: Function) -> Function:
 def output_options(function: Function) -> Function:
     """`--json`, `-q` and `-v`."""
     for option in (
-        click.option("-v", "--verbose", is_flag=True, help="Tell every hunk."),
+        click.option(
+            "-v", "--verbose", is_flag=True, help="Tell more: every hunk, finding and mend."
+        ),
         click.option("-q", "--quiet", is_flag=True, help="Tell only problems."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ):
@@ -58,8 +60,8 @@ def accept_option(function: Function) -> Function:
         "accepted",
         multiple=True,
         metavar="HUNK[=TARGET]",
-        help="Write a hunk's proposal as a replace entry, to be read and given a reason; with "
-        "=TARGET, what was decided about it for that target.",
+        help="Write the proposal for a hunk in conflict into the manifest, as a replace entry to "
+        "be read and given a reason; with =TARGET, what was decided about it for that target.",
     )(function)
 
 

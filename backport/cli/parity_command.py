@@ -9,7 +9,7 @@ from backport.cli.options import library_option, repo_option, target_option
 
 @click.command("parity")
 @target_option(required=False)
-@click.option("--stack", metavar="NAME", help="Only this stack's cases.")
+@click.option("--stack", metavar="NAME", help="This stack's cases alone.")
 @click.option(
     "--device",
     type=click.Choice(["cpu", "cuda", "rocm"]),

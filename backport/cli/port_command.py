@@ -9,8 +9,16 @@ from backport.cli.options import library_option, repo_option
 
 @click.command("port")
 @click.option("--from", "old", required=True, metavar="TARGET", help="The manifest to start from.")
-@click.option("--to", "new", required=True, metavar="RELEASE", help="0.29.0, or owner/version.")
-@click.option("--stack", "stacks", multiple=True, metavar="STACK", help="These stacks alone.")
+@click.option(
+    "--to", "new", required=True, metavar="RELEASE", help="Where to: 0.29.0, or owner/version."
+)
+@click.option(
+    "--stack",
+    "stacks",
+    multiple=True,
+    metavar="STACK",
+    help="This stack alone; may be given several times.",
+)
 @click.option("--force", is_flag=True, help="Replace the manifest that is there.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @click.option("--no-audit", is_flag=True, help="Leave compiling and the audit out.")
@@ -32,7 +40,8 @@ def command(
 
     Entries that still hold are kept and stale ones dropped; what upstream took is left out,
     with the evidence; everything else is placed by the usual rules or reported. The new
-    manifest holds what is left to decide as comments. Exit 0 only where nothing is.
+    manifest holds what is left to decide as comments. Exit status 0 only where nothing is
+    left and every check is good.
     """
     from backport.cli.screen import progress
     from backport.errors import BadInput

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 @click.command("refresh")
 @target_option(required=True)
 @click.option("--branch", metavar="NAME", help="The amended branch [the target's].")
-@click.option("--into", type=click.Choice(["patch", "manifest"]), help="Where the change goes.")
+@click.option(
+    "--into",
+    type=click.Choice(["patch", "manifest"]),
+    help="Where the change goes [asked for on a terminal].",
+)
 @click.option("--reason", metavar="TEXT", help="Why this target differs, for --into manifest.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
 @repo_option
@@ -40,7 +44,8 @@ def command(
 
     With --into patch the stack's patches change, on every target; with --into manifest
     this target alone gets entries that say what differs. Nothing is written unless
-    applying again gives the very trees of the branch.
+    applying again gives the very trees of the branch. Only files are taken back: a
+    message that was changed is told (exit 1), with the files that it is made of.
     """
     from backport.cli.screen import progress
     from backport.library import find_root, load
@@ -63,7 +68,7 @@ def command(
             told = told._replace(made=tuple(found.made))
             told = told if dry_run else _write(repository, found, new, told, places)
     click.echo(refreshed_json(told) if as_json else refreshed_text(told), nl=False)
-    return 1 if told.notes else 0
+    return 1 if told.notes or told.reworded else 0
 
 
 def _told(found: Refresh, manifest: Manifest) -> Refreshed:
@@ -73,7 +78,7 @@ def _told(found: Refresh, manifest: Manifest) -> Refreshed:
         Amended(each.stack.name, tuple(file.path for file in each.changed), each.foreign)
         for each in found.amendments
     )
-    return Refreshed(manifest.name, found.branch, tuple(amended))
+    return Refreshed(manifest.name, found.branch, tuple(amended), reworded=found.reworded)
 
 
 def _uncommitted(checkout: Checkout, found: Refresh) -> tuple[str, ...]:
@@ -118,7 +123,7 @@ def _write(
 ) -> Refreshed:
     from backport.workflows import refresh
     from backport.workflows.memory import remember
-    from backport.workflows.writing import write_files
+    from backport.writing import write_files
 
     before = [path for path in found.files if (library.root / path).exists()]
     paths = write_files(library.root, found.files)

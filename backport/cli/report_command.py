@@ -19,7 +19,9 @@ def command() -> None:
 
 @command.command("merge")
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
-@click.option("--out", "outs", multiple=True, metavar="FORMAT[=PATH]", help="As for `check`.")
+@click.option(
+    "--out", "outs", multiple=True, metavar="FORMAT[=PATH]", help="As for `backport check`."
+)
 @click.option(
     "--complete",
     is_flag=True,
@@ -36,7 +38,11 @@ def merge(
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """Join the reports of shards, and exit as one `check` of everything would."""
+    """Join the reports of shards into one, and tell it.
+
+    A FILE is what `backport check --out json=FILE` wrote. The exit status is that of one
+    `check` of everything.
+    """
     from backport.cli.outputs import tell
     from backport.library import find_root, load
     from backport.report.merging import merged

@@ -23,10 +23,19 @@ ABORT = 128  # what ends `git bisect run`, unlike any smaller number
 
 @click.command("scan")
 @click.option(
-    "--stack", "names", multiple=True, metavar="STACK", help="May be given several times."
+    "--stack",
+    "names",
+    multiple=True,
+    metavar="STACK",
+    help="This stack; may be given several times.",
 )
 @click.option("--all", "every", is_flag=True, help="Every stack of the library.")
-@click.option("--range", "span", metavar="START..END", help="The commits, first parents only.")
+@click.option(
+    "--range",
+    "span",
+    metavar="START..END",
+    help="The commits after START up to END, first parents only.",
+)
 @click.option("--bisect-run", is_flag=True, help="Judge HEAD alone; exit as `git bisect run` asks.")
 @click.option(
     "--out",

@@ -13,6 +13,7 @@ from backport.core.display import visible
 from backport.core.reports import Report, TargetReport, Verdict
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import TaskID
     from rich.table import Table
 
@@ -35,24 +36,41 @@ def show_report(report: Report, as_json: bool, quiet: bool, verbose: bool) -> No
 
         click.echo(rendered(report), nl=False)
         return
+    several = len(report.targets) > 1 and not quiet
     if quiet:
         report = Report(tuple(t for t in report.targets if t.verdict is not Verdict.CLEAN))
     if sys.stdout.isatty():
-        for target in report.targets:
-            _show_target(target, verbose, quiet)
-    else:
-        from backport.report.plain import as_text
+        _show(report, several, verbose, quiet)
+        return
+    from backport.report.plain import as_overview, as_text
 
-        click.echo(as_text(report, verbose, quiet), nl=False)
+    text = as_overview(report, verbose) if several else as_text(report, verbose, quiet)
+    click.echo(text, nl=False)
 
 
-def _show_target(target: TargetReport, verbose: bool, quiet: bool) -> None:
+def _show(report: Report, several: bool, verbose: bool, quiet: bool) -> None:
+    """The same on a terminal; of several targets a clean one takes a line, and the sum ends it."""
     from rich.console import Console
     from rich.text import Text
 
     from backport.report import plain
 
     console = Console(highlight=False)
+    for target in report.targets:
+        if several and not verbose and target.verdict is Verdict.CLEAN:
+            line = Text(visible(plain.clean_line(target)), style=_COLOURS[target.verdict])
+            console.print(line, soft_wrap=True)
+        else:
+            _show_target(console, target, verbose, quiet)
+    if several:
+        console.print(Text(plain.sum_line(report), style="bold"))
+
+
+def _show_target(console: Console, target: TargetReport, verbose: bool, quiet: bool) -> None:
+    from rich.text import Text
+
+    from backport.report import plain
+
     console.print(Text(visible(plain.headline(target)), style=f"bold {_COLOURS[target.verdict]}"))
     if target.stacks and not quiet:
         console.print(_stack_table(target))

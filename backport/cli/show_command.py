@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("stack")
-@click.option("--target", "--onto", "targets", multiple=True, metavar="TARGET", help="Only there.")
+@click.option(
+    "--target",
+    "--onto",
+    "targets",
+    multiple=True,
+    metavar="TARGET",
+    help="On this target alone; may be given several times.",
+)
 @repo_option
 @library_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -27,7 +34,8 @@ def command(
     from backport.core.display import visible
     from backport.library import find_root, load_each
     from backport.report.stacks import stack_json, stack_text
-    from backport.workflows.apply import Options, try_target
+    from backport.workflows.checking import try_target
+    from backport.workflows.options import Options
     from backport.workflows.repositories import choose
 
     library, manifests = load_each(find_root(root), lambda found: _shown(found, stack, targets))
@@ -41,7 +49,7 @@ def command(
             reports = [try_target(library, m, repository, options) for m in manifests]
     text = stack_json(shown, reports) if as_json else visible(stack_text(shown, reports))
     click.echo(text, nl=False)
-    return 0 if library.sound(manifests) == manifests else 2
+    return 2 if any(report.bad_input for report in reports) else 0
 
 
 def _shown(library: Library, stack: str, targets: tuple[str, ...]) -> list[Manifest]:

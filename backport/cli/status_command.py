@@ -11,8 +11,8 @@ from backport.cli.options import library_option, repo_option
 @click.option(
     "--since",
     metavar="REF",
-    help="Only what changed, a line each: since a report's file, a revision of the library, or "
-    "`last`, the last check.",
+    help="Only what changed and what still fails, a line each: since a report's file, a revision "
+    "of the library, or `last`, the last check.",
 )
 @repo_option
 @library_option
@@ -20,8 +20,9 @@ from backport.cli.options import library_option, repo_option
 def command(since: str | None, repo: str | None, root: str | None, as_json: bool) -> int:
     """Show the matrix of stacks and targets, and what changed since the last check.
 
-    Each cell is exact, moved, adapted, skipped, already or conflict. What is known of
-    an earlier check is not worked out again.
+    Each cell is exact, moved, merged, adapted (as the manifest says), skipped, already (the
+    release has it), conflict, or - where the target does not list the stack. What is known
+    of an earlier check is not worked out again.
     """
     from backport.cli.screen import progress
     from backport.core.display import visible
@@ -43,4 +44,4 @@ def command(since: str | None, repo: str | None, root: str | None, as_json: bool
     found = changes(before, report) if before else []
     render = status_json if as_json else status_text
     click.echo(visible(render(list(library.stacks), report, found, since, last is None)), nl=False)
-    return 2 if library.broken else report.exit_code
+    return report.exit_code

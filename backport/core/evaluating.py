@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from backport.core.applying import apply_stack
@@ -44,6 +44,11 @@ class Evaluation(NamedTuple):
     @property
     def results(self) -> tuple[StackResult, ...]:
         return tuple(step.result for step in self.steps)
+
+    def telling(self, results: Sequence[StackResult]) -> Evaluation:
+        """The same with these results, which say more of the same outcomes."""
+        told = zip(self.steps, results, strict=True)
+        return self._replace(steps=tuple(step._replace(result=result) for step, result in told))
 
 
 def evaluate(

@@ -116,7 +116,7 @@ class SymbolMerge:
     def _of_one_side(self, members: _Members, taken: set[Key]) -> None:
         """Tell of members that one side removes where the other has moved or, the patch, changed.
 
-        What the patch removes goes, whatever the target has made of its text.
+        What the patch removes goes, and what the target has made of its text is told.
         """
         base, ours, theirs = members.units
         for key, unit in base.items():
@@ -127,6 +127,9 @@ class SymbolMerge:
                     self.steps.append(Step(Rule.ABSENT, *at, scope, note))
             elif key not in theirs and key in taken:
                 self.steps.append(Step(Rule.GONE, *at, scope, "the patch removes it"))
+            elif key not in theirs and key in ours and _says(ours[key]) != _says(unit):
+                note = f"the patch removes {scope}, which the target has changed"
+                self.steps.append(Step(Rule.SYMBOL, *at, scope, note))
 
     # ------------------------------------------------------------ regions of members
 
@@ -203,6 +206,10 @@ def _starts(parts: Sequence[Part], at: int) -> list[int]:
 
 def _line(key: Key, atoms: Sequence[Atom], starts: Sequence[int]) -> int:
     return starts[atoms.index(key)] if key in atoms else 0
+
+
+def _says(unit: Unit) -> list[bytes]:
+    return [line for line in unit.lines if line.strip()]
 
 
 def _plain(atoms: Sequence[Atom]) -> list[bytes]:

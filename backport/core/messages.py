@@ -95,9 +95,18 @@ def lost_lines(old: str, new: str) -> list[str]:
     What the tool writes anew each time does not count: the list of differences, and the
     digests of what the commit was made of.
     """
-    there = {line.strip() for line in new.split("\n")}
     kept = [part for part in old.split("\n\n") if not part.startswith(_DIFFERENCES)]
-    lines = (line.strip() for part in kept for line in part.split("\n"))
+    return _only_of("\n\n".join(kept), new)
+
+
+def reworded(old: str, new: str) -> list[str]:
+    """The lines that one of two messages has alone, the list of differences included."""
+    return _only_of(old, new) + _only_of(new, old)
+
+
+def _only_of(message: str, other: str) -> list[str]:
+    there = {line.strip() for line in other.split("\n")}
+    lines = (line.strip() for line in message.split("\n"))
     return [line for line in lines if line not in there and not line.startswith(_MADE_ANEW)]
 
 

@@ -255,7 +255,7 @@ def _conflict(hunk: Hunk, target: Target, scope: str | None, spots: list[int]) -
     expected = hunk.before.split(b"\n")
     there = {line.rstrip(b"\n") for line in target.lines}
     missing = next((line for line in expected if line and line not in there), None)
-    found = _closest(hunk, target)
+    found = closest(hunk, target)
     total = len([text for text in expected if text.strip()])
     near = f"; closest at line {found[0]} ({found[1]} of {total} lines)" if found else ""
     if missing is None:
@@ -265,7 +265,7 @@ def _conflict(hunk: Hunk, target: Target, scope: str | None, spots: list[int]) -
     return Placement(Outcome.CONFLICT, detail=detail, candidates=found[:1] if found else ())
 
 
-def _closest(hunk: Hunk, target: Target) -> tuple[int, int] | None:
+def closest(hunk: Hunk, target: Target) -> tuple[int, int] | None:
     """The line where most of the hunk's own lines vote it should start, and how many do.
 
     Of several the one nearest to where the patch has it; None where no line is alike.

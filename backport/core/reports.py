@@ -79,6 +79,7 @@ class TargetReport(NamedTuple):
     did: str = ""  # what was done to the branch, in words
     texts: Mapping[str, HunkText] = MappingProxyType({})  # by hunk id
     offers: Mapping[str, tuple[Offer, ...]] = MappingProxyType({})  # by hunk id
+    bad_input: bool = False  # the error is in a file of the library
 
     @property
     def verdict(self) -> Verdict:
@@ -100,8 +101,9 @@ class Report(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """0 only where every target is clean; 3 where one could not be tried at all."""
+        """0 only where every target is clean; 2 where a file of the library cannot be used, 3 where
+        a target could not be tried for another reason."""
         verdicts = {target.verdict for target in self.targets}
         if Verdict.ERROR in verdicts:
-            return 3
+            return 2 if any(target.bad_input for target in self.targets) else 3
         return 0 if verdicts <= {Verdict.CLEAN} else 1

@@ -7,6 +7,7 @@ without scopes here. The hunk alone, merged three-way, must give what placing it
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cached_property
 from itertools import accumulate
@@ -18,6 +19,7 @@ from backport.core.merging import clean, merge_changes
 from backport.core.patches import Hunk
 from backport.core.texts import Edit, splice, split_keeping_ends
 
+_WORD = re.compile(rb"[\w\x80-\xff]")
 _COPIED = (
     "its lines stand here, while most of them are still at line {} where others of them were "
     "changed; name the place in the manifest"
@@ -79,8 +81,11 @@ class Proof:
             return None
         if any(c.a0 <= start + size and start <= c.a1 for c in self._changes):
             return None
-        above = (c for c in self._changes if c.a1 < start)
-        return self._starts[start + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in above)]
+        return self._starts[self._now(start)]
+
+    def _now(self, at: int) -> int:
+        """Where a line that no change touches is in the target, from 0."""
+        return at + sum((c.b1 - c.b0) - (c.a1 - c.a0) for c in self._changes if c.a1 <= at)
 
     def _left_behind(self, hunk: Hunk, edit: Edit) -> int:
         """The target's line where most of the hunk's lines still are in their own place, or 0.
@@ -93,24 +98,22 @@ class Proof:
         if self._lines[start:end] != old:
             return 0
         first, last = edit.block or (edit.start, edit.end)
-        wanted = Counter(line for line in old if any(map(_is_word, line)))
+        wanted = Counter(line for line in old if _WORD.search(line))
         here = [
             at
-            for at in self._between(start, end)
+            for at in self._stand(start, end)
             if self._theirs[at] in wanted and not first <= self._starts[at] < last
         ]
         left = wanted & Counter(self._theirs[at] for at in here)
-        return here[0] + 1 if 2 * left.total() > wanted.total() else 0
+        return min(here) + 1 if 2 * left.total() > wanted.total() else 0
 
-    def _between(self, start: int, end: int) -> range:
-        """The target's lines, from 0, that stand where those of the pre-image stood: between
-        the next ones above and below that are as they were."""
-        above = [c for c in self._changes if c.a0 < start]
-        before = above[-1] if above else Change(0, 0, 0, 0)
-        begin = before.b0 if before.a1 >= start else start - before.a1 + before.b1
-        below = [c for c in self._changes if c.a0 <= end]
-        after = below[-1] if below else Change(0, 0, 0, 0)
-        return range(begin, after.b1 if after.a1 >= end else end - after.a1 + after.b1)
+    def _stand(self, start: int, end: int) -> list[int]:
+        """The target's lines, from 0, that stand where those of the pre-image stood: what is as
+        it was, and what came for what is not."""
+        touching = [c for c in self._changes if c.a0 <= end and start <= c.a1]
+        gone = {at for c in touching for at in range(c.a0, c.a1)}
+        kept = [self._now(at) for at in range(start, end) if at not in gone]
+        return [*kept, *(at for c in touching for at in range(c.b0, c.b1))]
 
     def settles(self, hunk: Hunk) -> bool:
         """True where the target has no more and no fewer places than there were for the hunk's
@@ -139,10 +142,6 @@ def _why(stands: int, edit: Edit | None, *, sure: bool) -> str:
     if sure:
         return f"{known} where another place of that text was"
     return f"{known} where its own may not have been; name the place in the manifest"
-
-
-def _is_word(byte: int) -> bool:
-    return byte > 127 or chr(byte).isalnum()
 
 
 def count(block: bytes, text: bytes) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backport.core.outcomes import StackOutcome
+from backport.core.outcomes import StackOutcome, Status
 from backport.core.reports import Report, StackReport, TargetReport
 from backport.report.matrix import cell
 
@@ -90,8 +90,25 @@ def _why(entry: StackReport) -> str:
     return result.reason
 
 
+def still_failing(report: Report, found: Sequence[Change]) -> list[str]:
+    """A line for each target that is not clean and of which no change tells it."""
+    told = {change.target for change in found if change.now in _BAD}
+    return [
+        f"still {target.verdict}: {target.target}{f' ({why})' if (why := _whole(target)) else ''}"
+        for target in report.targets
+        if str(target.verdict) in _BAD and target.target not in told
+    ]
+
+
 def _whole(target: TargetReport) -> str:
+    """Why a target as a whole is not clean: the trouble around it, else the first thing found."""
     if target.error:
         return target.error
     found = [f for check in target.checks for f in check.findings if f.severity == "error"]
-    return f"{found[0].path}: {found[0].message}" if found else ""
+    if found:
+        return f"{found[0].path}: {found[0].message}"
+    conflicts = [s for s in target.stacks if s.result.outcome is StackOutcome.CONFLICT]
+    failed = [check for check in target.checks if check.status is Status.FAILED]
+    told = [f"{stack.result.stack}: {_why(stack)}" for stack in conflicts]
+    told += [f"the check {check.name} failed: {check.note}" for check in failed]
+    return told[0] if told else ""

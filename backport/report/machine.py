@@ -46,6 +46,7 @@ def target_values(target: TargetReport) -> dict[str, Any]:
         "repository": target.repository,
         "did": target.did or None,
         "error": target.error or None,
+        "bad_input": target.bad_input,
     }
 
 

@@ -12,9 +12,10 @@ from backport.core.outcomes import (
     HunkResult,
     Outcome,
     Severity,
+    StackOutcome,
     Status,
 )
-from backport.core.reports import Offer, Report, StackReport, TargetReport
+from backport.core.reports import Offer, Report, StackReport, TargetReport, Verdict
 
 _TOLD = (Outcome.MERGED, Outcome.DROPPED, Outcome.REANCHORED, Outcome.REPLACED)
 MOST = 20  # findings of one check that are told unasked
@@ -28,6 +29,44 @@ def as_text(report: Report, verbose: bool = False, quiet: bool = False) -> str:
         told = wrong_lines(target, verbose) if quiet else target_lines(target, verbose)
         lines += [*told, ""]
     return visible("\n".join(lines[:-1])) + "\n" if lines else ""
+
+
+def as_overview(report: Report, verbose: bool = False) -> str:
+    """Several targets: a clean one in one line unless `verbose`, any other in full, and the sum."""
+    lines: list[str] = []
+    for target in report.targets:
+        block = overview_lines(target, verbose)
+        if len(block) > 1 and lines and lines[-1]:
+            lines.append("")
+        lines += [*block, ""] if len(block) > 1 else block
+    return visible("\n".join([*lines, sum_line(report)])) + "\n"
+
+
+def overview_lines(target: TargetReport, verbose: bool) -> list[str]:
+    """One of several targets: its line where it is clean and not `verbose`, else all of it."""
+    if verbose or target.verdict is not Verdict.CLEAN:
+        return target_lines(target, verbose)
+    return [clean_line(target)]
+
+
+def clean_line(target: TargetReport) -> str:
+    """A clean target in one line: its stacks by outcome, warnings, and checks that were not run."""
+    outcomes = Counter(stack.result.outcome for stack in target.stacks)
+    listed = ", ".join(f"{outcomes[each]} {each}" for each in StackOutcome if outcomes[each])
+    found = [finding.severity for check in target.checks for finding in check.findings]
+    warnings = found.count(Severity.WARNING)
+    left = [check.name for check in target.checks if check.status is Status.NOT_RUN]
+    parts = [f"stacks: {listed}"] if listed else []
+    parts += [counted(warnings, "warning")] if warnings else []
+    parts += [f"not run: {', '.join(left)}"] if left else []
+    return f"{headline(target)}{': ' * bool(parts)}{'; '.join(parts)}"
+
+
+def sum_line(report: Report) -> str:
+    """How many targets there are of each verdict, the clean ones first."""
+    verdicts = Counter(target.verdict for target in report.targets)
+    listed = ", ".join(f"{verdicts[v]} {v}" for v in reversed(Verdict) if verdicts[v])
+    return f"{counted(len(report.targets), 'target')}: {listed}"
 
 
 def target_lines(target: TargetReport, verbose: bool = False) -> list[str]:
@@ -216,26 +255,39 @@ def paste_block(hunk: HunkResult) -> list[str]:
     verb, put = "drop", []
     if hunk.outcome is Outcome.AMBIGUOUS:
         verb, put = "reanchor", ['put    = "in "']
-    elif hunk.outcome is Outcome.CONFLICT and hunk.inserts and not _is_gone(hunk):
+    elif hunk.outcome is Outcome.CONFLICT and hunk.inserts and not _is_whole(hunk):
         verb, put = "reanchor", ['put    = "before "']
-    return [f"[[{verb}]]", f'hunk   = "{hunk.id}"', *put, 'reason = ""', _when(hunk)]
+    return [f"[[{verb}]]", f'hunk   = "{hunk.id}"', *put, 'reason = ""', *_when(hunk)]
 
 
-def _when(hunk: HunkResult) -> str:
-    """What is true of the target; where the tool knows nothing, a form to fill in."""
+def _when(hunk: HunkResult) -> list[str]:
+    """What is true of the target; where nothing was found, what to fill in and why."""
     from backport.core.stack_writing import quoted
 
     side, _, said = hunk.evidence.partition(" ")
-    if not said:
-        side = "present" if hunk.outcome is Outcome.ALREADY else "absent"
-        said = f"{hunk.origin or hunk.path}: "
-    return f"when   = {{ {side} = {quoted(said)} }}"
+    if said:
+        return [f"when   = {{ {side} = {quoted(said)} }}"]
+    path = hunk.origin or hunk.path
+    if hunk.outcome is Outcome.ALREADY:
+        side, why = "present", "no line that it adds says enough by itself"
+    else:
+        side, why = "absent", "none of its lines is missing, and none is known to have come between"
+    return [
+        f"# {why}: name what shows the reason,",
+        '# as "path", "path::name" or "path: text", `present` or `absent` before the stacks',
+        f"when   = {{ {side} = {quoted(f'{path}: ')} }}",
+    ]
+
+
+def _is_whole(hunk: HunkResult) -> bool:
+    """True where a whole file or symbol is why a hunk has no place: no other one is to be found."""
+    said = hunk.evidence.partition(" ")[2]
+    return bool(said) and (":" not in said or "::" in said.partition(" ")[0])
 
 
 def _is_gone(hunk: HunkResult) -> bool:
     """True where the whole file or symbol of a hunk is absent from the target."""
-    side, _, said = hunk.evidence.partition(" ")
-    return side == "absent" and (":" not in said or "::" in said.partition(" ")[0])
+    return hunk.evidence.startswith("absent ") and _is_whole(hunk)
 
 
 def skip_block(stack: StackReport) -> list[str]:
@@ -243,5 +295,5 @@ def skip_block(stack: StackReport) -> list[str]:
     hunks = stack.result.hunks
     if not hunks or not all(hunk.outcome.failed and _is_gone(hunk) for hunk in hunks):
         return []
-    entry = [f'stack  = "{stack.result.stack}"', 'reason = ""', _when(hunks[0])]
+    entry = [f'stack  = "{stack.result.stack}"', 'reason = ""', *_when(hunks[0])]
     return ["nothing of it has a place here; leave the whole stack out with:", "[[skip]]", *entry]

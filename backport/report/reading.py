@@ -59,6 +59,7 @@ def target_of(values: Mapping[str, Any]) -> TargetReport:
         _str(values["did"]),
         {_str(hunk["id"]): _text(hunk) for hunk in hunks if "text" in hunk},
         {_str(hunk["id"]): _offers(hunk["offers"]) for hunk in hunks if "offers" in hunk},
+        values.get("bad_input") is True,
     )
 
 

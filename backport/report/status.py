@@ -7,21 +7,22 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from backport.core.reports import Report
-from backport.report.changes import Change, counted
+from backport.report.changes import Change, counted, still_failing
 from backport.report.matrix import matrix_text, matrix_values
 
 
 def status_text(
     stacks: Sequence[str], report: Report, found: Sequence[Change], since: str | None, first: bool
 ) -> str:
-    """The matrix and what changed; with `since` the changes alone, a line each.
+    """The matrix and what changed; with `since` the changes and what still fails, a line each.
 
     `first` says that there was no earlier result to compare with.
     """
     lines = [" ".join(str(change).split()) for change in found]
     if since:
         head = f"backport since {since}: {counted(found) or 'nothing changed'}"
-        return "\n".join([head, *lines]) + "\n"
+        still = [" ".join(line.split()) for line in still_failing(report, found)]
+        return "\n".join([head, *lines, *still]) + "\n"
     matrix = matrix_text(stacks, report.targets)
     if first:
         return matrix

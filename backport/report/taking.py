@@ -50,6 +50,14 @@ class Amended(NamedTuple):
     foreign: tuple[str, ...]
 
 
+class Reworded(NamedTuple):
+    """A commit whose message a person changed, and the first line that shows it."""
+
+    stack: str
+    commit: str
+    line: str
+
+
 class Refreshed(NamedTuple):
     """A refresh as it was written; `notes` are the other targets that it does not suit.
 
@@ -67,6 +75,7 @@ class Refreshed(NamedTuple):
     next: str = ""
     uncommitted: tuple[str, ...] = ()  # files with changes that are in no commit
     made: tuple[Adaptation, ...] = ()  # entries of the manifest, with evidence to be read
+    reworded: tuple[Reworded, ...] = ()
 
 
 # ---------------------------------------------------------------- import
@@ -157,8 +166,10 @@ def _entry(kept: Kept) -> Iterator[str]:
 def refreshed_text(told: Refreshed) -> str:
     """What was amended, the paths that are written, and what other targets lose by it."""
     if not told.amended:
-        lines = [f"{told.branch} is what applying gives; there is nothing to take back"]
-        return visible("".join(f"{line}\n" for line in (*lines, *_uncommitted(told))))
+        what = "has the files that" if told.reworded else "is what"
+        lines = [f"{told.branch} {what} applying gives; there is nothing to take back"]
+        lines += [*_reworded(told), *_uncommitted(told)]
+        return visible("".join(f"{line}\n" for line in lines))
     lines = [
         *amended_lines(told.amended),
         *told.written,
@@ -168,11 +179,21 @@ def refreshed_text(told: Refreshed) -> str:
         lines.append(f"made: {type(entry).__name__.lower()} {entry.hunk}, to be read:")
         lines += [f"  {line}" for line in entry_lines(entry)]
     lines += [f"note: {note}" for note in told.notes]
-    lines += _uncommitted(told)
+    lines += [*_reworded(told), *_uncommitted(told)]
     lines.append(f"applying gives every tree of {told.branch} again")
     lines += ["nothing is written (--dry-run)"] * told.dry_run
     lines += [f"next: {told.next}"] * bool(told.next)
     return visible("".join(f"{line}\n" for line in lines))
+
+
+def _reworded(told: Refreshed) -> list[str]:
+    return [
+        f"note: the message of {commit[:12]} was changed ({line!r}), and only files are taken "
+        f"back: it is made of `title` and `why` in patches/{stack}/stack.toml and of the reasons "
+        f"in manifests/{told.target}.toml; write it there, and `backport apply --target "
+        f"{told.target}` makes the commit anew"
+        for stack, commit, line in told.reworded
+    ]
 
 
 def _uncommitted(told: Refreshed) -> list[str]:
@@ -197,6 +218,7 @@ def refreshed_json(told: Refreshed) -> str:
         "into": told.into or None,
         "next": told.next or None,
         "amended": [amended._asdict() for amended in told.amended],
+        "reworded": [reworded._asdict() for reworded in told.reworded],
         "made": [
             {
                 "verb": type(entry).__name__.lower(),

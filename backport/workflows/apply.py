@@ -20,7 +20,7 @@ from backport.core.outcomes import CheckResult, StackOutcome, Status
 from backport.core.paths import decode
 from backport.core.reports import HunkText, Offer, StackReport, TargetReport, Verdict
 from backport.core.trees import Entry
-from backport.errors import BackportError, BadInput, EnvironmentProblem
+from backport.errors import BadInput, EnvironmentProblem
 from backport.library import MAX_PATCH, Library, read_file
 from backport.workflows.options import Options as Options  # noqa: PLC0414 - also of this module
 from backport.workflows.preimages import preimages
@@ -105,31 +105,19 @@ def _texts(library: Library, work: _Work) -> dict[str, HunkText]:
     return hunk_texts(library, work.manifest, work.evaluation, work.base)
 
 
-def try_target(
-    library: Library, manifest: Manifest, checkout: Checkout, options: Options
-) -> TargetReport:
-    """Like `run_target`, with trouble around this one target as its verdict."""
-    try:
-        if manifest.name in library.broken:
-            raise BadInput(library.broken[manifest.name])
-        return run_target(library, manifest, checkout, options)
-    except BackportError as error:
-        return TargetReport(
-            manifest.name, manifest.branch, error=str(error), repository=checkout.shown
-        )
-
-
 def _compute(library: Library, manifest: Manifest, checkout: Checkout) -> _Work:
     commit = checkout.base(manifest.base)
     base = checkout.tree(commit)
     base.prefetch({path for name in manifest.stacks for path in library.stacks[name].paths()})
-    evaluation = evaluate(manifest, library.stacks, base, preimages(checkout, library.stacks))
+    sources = preimages(checkout, library.stacks)
+    evaluation = evaluate(manifest, library.stacks, base, sources)
     if any(result.outcome is StackOutcome.CONFLICT for result in evaluation.results):
         from backport.core.unplaced import with_evidence
         from backport.workflows.explaining import explained
 
         evaluation = explained(checkout, commit, library.stacks, evaluation)
-        evaluation = with_evidence(evaluation, library.stacks, base)
+        results = with_evidence(evaluation.results, library.stacks, base, sources)
+        evaluation = evaluation.telling(results)
     trees: list[str] = []
     objects: list[GitObject] = []
     for step in evaluation.steps:

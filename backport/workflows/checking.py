@@ -18,7 +18,7 @@ from backport.core.outcomes import StackOutcome, Status
 from backport.core.reports import Report, StackHead, TargetReport
 from backport.core.stacks import Stack
 from backport.core.tables import nearest
-from backport.errors import BackportError, BadInput
+from backport.errors import BackportError, BadInput, EnvironmentProblem
 from backport.library import Library
 from backport.report.machine import target_values
 from backport.report.reading import target_of
@@ -147,6 +147,20 @@ def heads(stacks: Mapping[str, Stack]) -> tuple[StackHead, ...]:
 # ---------------------------------------------------------------- one target
 
 
+def try_target(
+    library: Library, manifest: Manifest, checkout: Checkout, options: Options
+) -> TargetReport:
+    """One target as `apply` would find it, with trouble around it as its verdict."""
+    from backport.workflows.apply import run_target
+
+    try:
+        if manifest.name in library.broken:
+            raise BadInput(library.broken[manifest.name])
+        return run_target(library, manifest, checkout, options)
+    except BackportError as error:
+        return _trouble(manifest, checkout, error)
+
+
 def _try(library: Library, plan: _Plan, reader: Checkout, options: Options) -> dict[str, Any]:
     from backport.workflows.apply import check_target  # what is known already does not need it
 
@@ -159,24 +173,27 @@ def _try(library: Library, plan: _Plan, reader: Checkout, options: Options) -> d
         }
         return {"target": target_values(report), "commit": plan.commit, "after": after}
     except BackportError as error:
-        return {"target": _failed(manifest, reader, str(error))}
+        return {"target": target_values(_trouble(manifest, reader, error))}
     except Exception as error:  # noqa: BLE001 - a bug in one target must not hide the others
         name = manifest.name
         problem = f"a bug in backport: {error!r}; `backport apply --dry-run --target {name}` tells"
-        return {"target": _failed(manifest, reader, problem)}
+        return {"target": target_values(_trouble(manifest, reader, EnvironmentProblem(problem)))}
 
 
-def _failed(manifest: Manifest, reader: Checkout, problem: str) -> dict[str, Any]:
-    return target_values(_trouble(manifest, reader, problem))
-
-
-def _trouble(manifest: Manifest, reader: Checkout, problem: str) -> TargetReport:
-    return TargetReport(manifest.name, manifest.branch, error=problem, repository=reader.shown)
+def _trouble(manifest: Manifest, reader: Checkout, problem: BackportError) -> TargetReport:
+    return TargetReport(
+        manifest.name,
+        manifest.branch,
+        error=str(problem),
+        repository=reader.shown,
+        bad_input=isinstance(problem, BadInput),
+    )
 
 
 def _values(plan: _Plan, reader: Checkout, answer: bytes | Died) -> dict[str, Any]:
     if isinstance(answer, Died):
-        return {"target": _failed(plan.manifest, reader, f"{answer}; run again with --jobs 1")}
+        problem = EnvironmentProblem(f"{answer}; run again with --jobs 1")
+        return {"target": target_values(_trouble(plan.manifest, reader, problem))}
     values: dict[str, Any] = json.loads(answer)
     return values
 
@@ -200,7 +217,8 @@ def _plan(
     around: Around | None,
 ) -> _Plan:
     if manifest.name in library.broken:
-        return _Plan(manifest, known=_trouble(manifest, reader, library.broken[manifest.name]))
+        problem = BadInput(library.broken[manifest.name])
+        return _Plan(manifest, known=_trouble(manifest, reader, problem))
     if cache is None or around is None:
         return _Plan(manifest)
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from backport.core.applying import apply_stack
+from backport.core.evidence import stale
 from backport.core.manifest_writing import entry_lines, patch_file
 from backport.core.manifests import Adaptation, Manifest
 from backport.core.outcomes import HunkResult, StackOutcome, StackResult
@@ -28,8 +29,8 @@ from backport.core.resolutions import (
 from backport.core.stacks import Stack
 from backport.core.trees import Overlay, Tree
 from backport.errors import BadInput
-from backport.library import MAX_TOML, Library, read_file
-from backport.workflows.writing import write_files
+from backport.library import MAX_TOML, Library, decision_files, read_file
+from backport.writing import write_files
 
 
 def known(root: Path, stack: str) -> list[Resolution]:
@@ -44,7 +45,7 @@ def read_all(root: Path, stack: str) -> tuple[list[Resolution], list[str]]:
     """Every resolution of a stack that can be read, and the problems of the others."""
     items: list[Resolution] = []
     problems: list[str] = []
-    for path in sorted((root / "patches" / stack / FOLDER).glob("*.toml")):
+    for path in decision_files(root / "patches" / stack / FOLDER, root, problems):
         shown = path.relative_to(root).as_posix()
         try:
             found, told = read_resolutions(shown, decode(read_file(path, MAX_TOML, shown)))
@@ -124,7 +125,9 @@ class _Trial:
         self.sources = sources
 
     def fits(self, hunk: HunkResult, entry: Adaptation) -> bool:
-        """True where the hunk comes out well with this entry."""
+        """True where the entry's evidence holds, and the hunk comes out well with it."""
+        if stale(entry.when, self.base):
+            return False
         entries = {**self.entries, str(hunk.id): entry}
         for told in apply_stack(self.stack, entries, self.tree, self.sources).hunks:
             if told.id == hunk.id:

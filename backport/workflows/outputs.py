@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import subprocess
@@ -41,7 +42,8 @@ def parse_out(word: str) -> Out:
 
 
 def writable(word: str) -> Path:
-    """The file that a person wants written; raises BadInput where it is a folder or in none.
+    """The file that a person wants written; raises BadInput where it is a folder or in none, or
+    something else that could keep the run waiting for ever.
 
     The folder that it is in may be missing, the one above that may not: a path that was
     mistyped must not become a tree of folders.
@@ -49,10 +51,31 @@ def writable(word: str) -> Path:
     path = Path(word)
     if word.endswith("/") or path.is_dir():
         raise BadInput(f"{word}: is a folder; give the name of a file in it")
+    _never_wait(path)
     above = path.parent.parent
     if not path.parent.is_dir() and not above.is_dir():
         raise BadInput(f"{word}: there is no folder {above}; make it with `mkdir -p {above}`")
     return path
+
+
+def _never_wait(path: Path) -> None:
+    """Raises BadInput for a path that could keep the run waiting for ever, as a pipe does."""
+    if path.exists() and not (path.is_file() or path.is_char_device() or _is_open(path)):
+        raise BadInput(
+            f"{path}: is a pipe, socket or device, and no regular file; give the name of a file, "
+            "or `>(command)` in a shell"
+        )
+
+
+def _is_open(path: Path) -> bool:
+    """True for a pipe that this process was started with, as /dev/stdout and `>(command)` are."""
+    if not path.is_fifo():
+        return False
+    for number in Path("/dev/fd").iterdir():
+        with contextlib.suppress(OSError):  # the one that lists the others is closed by now
+            if path.samefile(number):
+                return True
+    return False
 
 
 def write_outs(
@@ -105,6 +128,7 @@ def annotate(found: Buildkite, environ: Mapping[str, str]) -> bool:
 
 def _append(path: str | None, text: str) -> None:
     if path:
+        _never_wait(Path(path))
         try:
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(text)
@@ -117,7 +141,7 @@ def write_file(path: Path, data: bytes) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):  # as /dev/stdout is
-            path.write_bytes(data)
+            _write_in_place(path, data)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_bytes(data)
@@ -126,6 +150,18 @@ def write_file(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             part.unlink()
         raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    """Write what is no file of its own; a pipe's reader may leave early, and is not waited for."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
+    try:
+        with open(os.open(path, flags, 0o666), "wb") as file:  # noqa: PTH123 - a descriptor
+            os.set_blocking(file.fileno(), True)
+            file.write(data)
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENXIO):
+            raise
 
 
 def parse_scan_out(word: str) -> Out:

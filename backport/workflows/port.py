@@ -11,10 +11,11 @@ from backport.checkout import Checkout
 from backport.core.manifest_format import read_manifest
 from backport.core.manifest_writing import entry_lines, render_manifest
 from backport.core.manifests import Manifest, Skip
-from backport.core.outcomes import Status
+from backport.core.outcomes import StackResult, Status
 from backport.core.porting import Ported, port, replacements
 from backport.core.reports import Offer, TargetReport
 from backport.core.trees import Entry
+from backport.core.unplaced import with_evidence
 from backport.errors import BadInput
 from backport.library import Library
 from backport.report.plain import paste_block
@@ -24,7 +25,7 @@ from backport.workflows.explaining import explain
 from backport.workflows.memory import offered
 from backport.workflows.options import Options
 from backport.workflows.preimages import preimages
-from backport.workflows.writing import write_files
+from backport.writing import write_files
 
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_OF_A_DRAFT = ("lock", "parity")  # the one comes with `apply --lock`, the other with `apply`
@@ -82,6 +83,7 @@ def prepare(
     sources = preimages(checkout, library.stacks)
     ported = port(old, new, library.stacks, base, was, sources)
     ported = _explained(library, ported, checkout, commit)
+    ported = _telling(ported, with_evidence(ported.results, library.stacks, base, sources))
     results = {result.stack: result for result in ported.results}
     offers = offered(library, ported.manifest, results, base, sources)
     found = Porting(old, ported, "", _patches(library, old, ported.manifest), offers)
@@ -99,6 +101,11 @@ def _explained(library: Library, ported: Ported, checkout: Checkout, commit: str
         stack = library.stacks[result.stack]
         results.append(explain(checkout, commit, stack, result, under))
         under |= result.changes
+    return _telling(ported, results)
+
+
+def _telling(ported: Ported, results: Sequence[StackResult]) -> Ported:
+    """The same with these results, which say more of the same outcomes."""
     told = {hunk.id: hunk for result in results for hunk in result.hunks}
     undecided = tuple(
         item._replace(hunk=told.get(item.hunk.id, item.hunk)) for item in ported.undecided
@@ -181,7 +188,7 @@ def write(root: Path, found: Porting, force: bool) -> list[Path]:
     source = found.ported.manifest.source
     beside = source.removesuffix(".toml")
     files: dict[str, bytes | None] = {f"{beside}/{name}": d for name, d in found.patches.items()}
-    files[source] = found.text.encode()  # what it names is there by then
+    files[source] = found.text.encode()
     stale = [old.name for old in sorted(path.with_suffix("").glob("*.patch"))]
     files |= {f"{beside}/{name}": None for name in stale if name not in found.patches}
     write_files(root, files)

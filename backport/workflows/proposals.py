@@ -4,7 +4,6 @@ decided for another target. A person reads it before it counts."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from backport.core.manifest_writing import patch_file
@@ -12,8 +11,9 @@ from backport.core.outcomes import HunkResult, Proposal
 from backport.core.paths import encode
 from backport.core.reports import Offer, Report, TargetReport
 from backport.core.stack_writing import quoted
-from backport.errors import BadInput, EnvironmentProblem
+from backport.errors import BadInput
 from backport.library import Library
+from backport.writing import write_files
 
 
 class _Taken(NamedTuple):
@@ -101,18 +101,15 @@ def _origin(offer: Offer) -> str:
 
 def _write(library: Library, taken: _Taken) -> str:
     manifest = library.manifest(taken.target)
-    path = library.root / manifest.source
-    folder = path.with_suffix("")
-    name = patch_file(taken.hunk.id) if taken.patch else ""
-    try:
-        if name:
-            folder.mkdir(exist_ok=True)
-            (folder / name).write_bytes(encode(taken.patch))
-        _append(path, "\n".join(["", *taken.lines, ""]))
-    except OSError as error:
-        raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror}") from None
-    beside = f"{manifest.source.removesuffix('.toml')}/{name} and " if name else ""
-    return f"{beside}an entry in {manifest.source}, {taken.left}"
+    before = (library.root / manifest.source).read_bytes().rstrip(b"\n")
+    entry = encode("\n".join(["", *taken.lines, ""]))
+    files: dict[str, bytes | None] = {manifest.source: before + b"\n" + entry}
+    patch = ""
+    if taken.patch:
+        patch = f"{manifest.source.removesuffix('.toml')}/{patch_file(taken.hunk.id)}"
+        files[patch] = encode(taken.patch)
+    write_files(library.root, files)
+    return f"{f'{patch} and ' if patch else ''}an entry in {manifest.source}, {taken.left}"
 
 
 def _entry(hunk: HunkResult, found: Proposal) -> list[str]:
@@ -123,20 +120,19 @@ def _entry(hunk: HunkResult, found: Proposal) -> list[str]:
         f"hunk   = {quoted(str(hunk.id))}",
         f"patch  = {quoted(patch_file(hunk.id))}",
         'reason = ""',
-        f"when   = {{ present = {quoted(_evidence(hunk, found))} }}",
+        _when(hunk, found),
     ]
 
 
-def _evidence(hunk: HunkResult, found: Proposal) -> str:
+def _when(hunk: HunkResult, found: Proposal) -> str:
+    """What was found true of the target, else a line of it that the patch stands on."""
+    side, _, said = hunk.evidence.partition(" ")
+    return f"when   = {{ {side or 'present'} = {quoted(said or _stands_on(hunk, found))} }}"
+
+
+def _stands_on(hunk: HunkResult, found: Proposal) -> str:
     """A line of the target that the patch stands on: the longest, as the likeliest to be alone."""
     body = found.patch.partition("\n@@")[2].split("\n")[1:]
     there = [line[1:].strip() for line in body if line[:1] in ("-", " ") and line.strip()]
     line = max(there, key=len, default="")
     return f"{hunk.path}: {line}" if line else hunk.path
-
-
-def _append(path: Path, text: str) -> None:
-    part = path.with_suffix(".toml.part")
-    before = path.read_text("utf-8")
-    part.write_text(before.rstrip("\n") + "\n" + text, "utf-8")
-    part.replace(path)

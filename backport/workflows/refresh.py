@@ -19,8 +19,14 @@ from backport.core.applying import apply_stack
 from backport.core.evaluating import evaluate
 from backport.core.manifest_format import read_manifest
 from backport.core.manifests import Adaptation, Manifest
-from backport.core.messages import digests_of_message, stack_of_message
+from backport.core.messages import (
+    digests_of_message,
+    reworded,
+    squash_message,
+    stack_of_message,
+)
 from backport.core.objects import GitObject
+from backport.core.outcomes import HunkResult
 from backport.core.parsing import parse_diff
 from backport.core.patches import FilePatch, Patch
 from backport.core.paths import decode
@@ -31,6 +37,7 @@ from backport.core.trees import Entry, Overlay, Tree
 from backport.errors import BackportError, BadInput
 from backport.git_diffs import difference as diff_between
 from backport.library import Library
+from backport.report.taking import Reworded
 from backport.workflows.preimages import preimages
 
 Changes = Mapping[str, Entry | None]
@@ -60,6 +67,7 @@ class Refresh:
     trees: tuple[str, ...]  # of the branch's stacks, oldest first
     foreign: bool  # the branch holds commits without a `Stack:` line
     amendments: tuple[Amendment, ...] = ()
+    reworded: tuple[Reworded, ...] = ()
     files: dict[str, bytes | None] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)  # other targets that it does not suit
     made: list[Adaptation] = field(default_factory=list)  # entries of the manifest
@@ -99,7 +107,28 @@ def find(library: Library, manifest: Manifest, checkout: Checkout, branch: str) 
         under = wanted
         trees.append(wanted.id)
     foreign = any(len(commits) > 1 for _, commits in groups)
-    return Refresh(branch, tree, sources, tuple(trees), foreign, tuple(amendments))
+    hunks = {result.stack: result.hunks for result in evaluation.results}
+    told = (
+        _reworded(checkout, library.stacks[name], manifest, hunks[name], commits[0])
+        for name, commits in groups
+    )
+    words = tuple(each for each in told if each)
+    return Refresh(branch, tree, sources, tuple(trees), foreign, tuple(amendments), words)
+
+
+def _reworded(
+    checkout: Checkout,
+    stack: Stack,
+    manifest: Manifest,
+    hunks: tuple[HunkResult, ...],
+    commit: str,
+) -> Reworded | None:
+    """What a person changed in the message of a stack's commit, if anything."""
+    if checkout.is_as_made(commit):
+        return None
+    message = squash_message(stack, manifest, hunks, checkout.author(commit))
+    lines = reworded(checkout.message(commit), message)
+    return Reworded(stack.name, commit, lines[0]) if lines else None
 
 
 def uncommitted(checkout: Checkout, branch: str) -> list[str]:

@@ -1,8 +1,7 @@
-"""A stack's folder: written whole beside its place and moved there, what a person wrote kept."""
+"""A stack's folder: its files are written together, and what a person wrote is kept."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from backport.core.rendering import render_patch
@@ -10,28 +9,23 @@ from backport.core.stack_format import NAME
 from backport.core.stack_writing import render_stack_toml, with_origin
 from backport.core.stacks import Stack, digest_of
 from backport.errors import BadInput
+from backport.writing import write_files
 
 
 def write(root: Path, stack: Stack, force: bool) -> list[Path]:
     """Write the patches and the series of a stack, and where they came from in `stack.toml`.
 
-    The folder is made whole beside its place and moved there: a run that is killed
-    leaves the old stack or the new one, or, between the moves, the old one as
-    `.<stack>.old`, which the next run brings back. Raises BadInput where the stack
-    exists and `force` is off.
+    Patches that it has no more are deleted, and all else in its folder stays. Raises
+    BadInput where the stack exists and `force` is off.
     """
-    folder = root / "patches" / stack.name
-    old, new = (folder.with_name(f".{stack.name}.{word}") for word in ("old", "new"))
-    if old.exists() and not folder.exists():
-        old.rename(folder)  # a run was killed between the two moves below
     paths = planned(root, stack, force)
-    for left in (old, new):
-        shutil.rmtree(left, ignore_errors=True)
-    _fill(new, folder, stack)
-    if folder.exists():
-        folder.rename(old)
-    new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    folder = root / "patches" / stack.name
+    texts = _texts(folder, stack)
+    files: dict[str, bytes | None] = {
+        f"patches/{stack.name}/{name}": t for name, t in texts.items()
+    }
+    stale = sorted(path.name for path in folder.glob("*.patch") if path.name not in texts)
+    write_files(root, files | {f"patches/{stack.name}/{name}": None for name in stale})
     return paths
 
 
@@ -45,21 +39,6 @@ def planned(root: Path, stack: Stack, force: bool) -> list[Path]:
             "or --update to see what moved"
         )
     return [folder / name for name in _texts(folder, stack)]
-
-
-def _fill(new: Path, folder: Path, stack: Stack) -> None:
-    """A copy of the stack's folder, if there is one, with these patches."""
-    if folder.exists():
-        ignored = shutil.ignore_patterns("*.patch", "series")
-        try:
-            shutil.copytree(folder, new, symlinks=True, ignore=ignored)
-        except shutil.Error as error:
-            shutil.rmtree(new)
-            problems = (f"{path}: cannot be copied: {why}" for path, _, why in error.args[0])
-            raise BadInput(problems) from None
-    new.mkdir(parents=True, exist_ok=True)
-    for name, text in _texts(new, stack).items():
-        (new / name).write_bytes(text)
 
 
 def _texts(folder: Path, stack: Stack) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from backport.core.stacks import Stack
 from backport.errors import BadInput
 from backport.library import Library
 from backport.workflows.stack_files import planned, stack_toml, with_imported, write
+from backport.writing import write_files
 
 
 class Kept(NamedTuple):
@@ -142,7 +143,5 @@ def write_update(
     if text is None:
         return [], ""
     if not dry_run:
-        part = toml.with_name("stack.toml.part")
-        part.write_bytes(text)
-        part.replace(toml)
+        write_files(root, {f"patches/{stack.name}/stack.toml": text})
     return [toml], ""

@@ -226,6 +226,43 @@ def test_verbose_tells_every_hunk(world: World, shell: Shell) -> None:
     assert verbose.count("    exact cache/p") == 3
 
 
+def three_targets(world: World) -> str:
+    """Two targets that are clean and, between them, one in conflict; the line of a clean one."""
+    world.repo.commit("Turned\n", {"engine/attention.py": b"class Attention:\n    pass\n"})
+    world.repo.git("tag", "v1.1.0")
+    world.library.manifest("cache", name="me/v1.1.0", base="v1.1.0")
+    world.library.manifest("cache", name="me/v1.2.0", branch="me/v1.2.0")
+    base = world.repo.git("rev-parse", "v1.0.0^{commit}")
+    return f": clean (base {base[:12]}, tree "
+
+
+def test_of_several_targets_a_clean_one_takes_a_line_and_the_sum_is_told(
+    world: World, shell: Shell
+) -> None:
+    clean = three_targets(world)
+    words = ("check", "--all", "--no-audit", *world.words("x")[1:])
+    lines = shell(*words).out.splitlines()
+    assert lines[0].startswith(f"me/v1.0.0{clean}")
+    assert re.search(r"\): stacks: 1 applied; not run: .*parity, lock$", lines[0])
+    assert lines[1] == ""
+    assert lines[2].startswith("me/v1.1.0: conflict (base ")
+    assert "    [[reanchor]]" in lines
+    assert lines[-3] == ""
+    assert lines[-2].startswith(f"me/v1.2.0{clean}")
+    assert lines[-1] == "3 targets: 2 clean, 1 conflict"
+
+
+def test_of_several_targets_all_is_told_where_it_is_asked_for(world: World, shell: Shell) -> None:
+    three_targets(world)
+    words = ("check", "--all", "--no-audit", *world.words("x")[1:])
+    verbose = shell(*words, "-v").out
+    assert verbose.count("    exact cache/p") == 7
+    assert verbose.endswith("\n\n3 targets: 2 clean, 1 conflict\n")
+    quiet = shell(*words, "-q").out
+    assert "clean" not in quiet
+    assert quiet.startswith("me/v1.1.0: conflict")
+
+
 # ---------------------------------------------------------------- a terminal
 
 
@@ -282,6 +319,15 @@ def test_a_terminal_gets_a_table(world: World) -> None:
     assert ["stack", "outcome", "exact", "commit"] in lines
     assert ["cache", "applied", "3", commit[:12]] in lines
     assert "\x1b[1;32mme/v1.0.0: clean" in shown
+
+
+def test_several_targets_on_a_terminal(world: World) -> None:
+    world.library.manifest("cache", name="me/v1.2.0", branch="me/v1.2.0")
+    words = ("check", "--all", "--no-audit", *world.words("x")[1:])
+    first, second, last = styled(on_a_terminal(*words)).splitlines()[-3:]
+    assert first.startswith("me/v1.0.0: clean (")
+    assert second.startswith("me/v1.2.0: clean (")
+    assert last == "2 targets: 2 clean"
 
 
 @pytest.mark.parametrize("verb", ["apply", "check", "show"])

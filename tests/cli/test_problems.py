@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -215,7 +216,7 @@ BAD_INPUT: dict[str, tuple[Break, list[str]]] = {
     ),
     "a patch that is a folder": (
         lambda world: (world.library.root / "patches/cache/p3.patch").mkdir(),
-        ["patches/cache/p3.patch: cannot be read: Is a directory"],
+        ["patches/cache/p3.patch: is a folder, and no regular file"],
     ),
     "a pipe for a patch": (pipe(PATCH), [f"{PATCH}: {IRREGULAR}"]),
     "a pipe that no series names": (
@@ -300,9 +301,55 @@ def test_decisions_that_cannot_be_read_are_told_before_anything_is_written(
     assert not (world.library.root / "manifests/me/v1.0.0.lock").exists()
 
 
-def test_a_pipe_for_a_lock_is_told(world: World, shell: Shell) -> None:
-    pipe("manifests/me/v1.0.0.lock")(world)
-    assert problems(shell(*world.words("apply"))) == [f"manifests/me/v1.0.0.lock: {IRREGULAR}"]
+def folder(name: str) -> Break:
+    return lambda world: (world.library.root / name).mkdir()
+
+
+def link(name: str) -> Break:
+    return lambda world: (world.library.root / name).symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("kind", [pipe, folder, link])
+def test_what_is_no_file_where_the_lock_would_be_spoils_its_own_target(
+    kind: Callable[[str], Break], world: World, shell: Shell
+) -> None:
+    kind("manifests/me/v1.0.0.lock")(world)
+    world.library.manifest("cache", name="me/v1.2.0", branch="me/v1.2.0")
+    told = (
+        "manifests/me/v1.0.0.lock: is no regular file; delete it, and write it again with "
+        "`backport apply --target me/v1.0.0 --lock`"
+    )
+    assert told in shell("lint", "--root", str(world.library.root)).problems
+    for more in ([], ["--lock"]):
+        done = shell(*world.words("apply"), *more)
+        assert (done.code, problems(done)) == (2, [told])
+    assert world.repo.tip(BRANCH) is None
+    place = world.words("x")[1:]
+    for words in (["check", "--all", "--no-audit"], ["status"], ["show", "cache"]):
+        done = shell(*words, *place)
+        assert (done.code, done.err) == (2, "")
+        assert told in done.out
+        assert "me/v1.2.0: " in done.out
+    values = json.loads(shell("check", "--all", "--no-audit", "--json", *place).out)
+    assert values["exit_code"] == 2
+    assert [target["bad_input"] for target in values["targets"]] == [True, False]
+
+
+def test_decisions_that_cannot_be_offered_are_told_beside_other_targets(
+    world: World, shell: Shell
+) -> None:
+    world.library.write("patches/cache/resolutions", "a file")
+    world.repo.commit("Turned\n", {"engine/attention.py": b"class Attention:\n    pass\n"})
+    world.repo.git("tag", "v1.1.0")
+    world.library.manifest("cache", name="me/v1.1.0", base="v1.1.0")
+    done = shell("check", "--all", "--no-audit", *world.words("x")[1:])
+    told = "patches/cache/resolutions: is no folder, and decisions are kept in one; move it away"
+    assert done.code == 2
+    assert f"me/v1.1.0: error: {told}" in done.out
+    assert "me/v1.0.0: clean" in done.out
+    applied = shell(*world.words("apply", "--lock"))
+    assert (applied.code, problems(applied)) == (2, [told])
+    assert world.repo.tip(BRANCH) is None
 
 
 # ---------------------------------------------------------------- targets, stacks and libraries

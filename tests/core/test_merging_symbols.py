@@ -71,9 +71,19 @@ def module(*parts: str) -> bytes:
     return b"".join(b"def %s():\n    %s\n\n\n" % (a.encode(), b.encode()) for a, b in named)
 
 
-def test_what_the_patch_removes_goes_whatever_the_target_made_of_it() -> None:
+def test_what_the_patch_removes_and_the_target_changed_is_a_proposal() -> None:
+    """The patch may have moved it: a fix that only the target has would be lost."""
     found = merged(module("f", "g", "h"), module("f", "g=1", "h"), module("f", "h"))
-    assert (found.text, found.rules, steps(found)) == (module("f", "h"), (Rule.SYMBOL,), [])
+    note = "the patch removes g, which the target has changed"
+    assert (found.text, found.applied, found.why) == (module("f", "h"), False, note)
+    assert steps(found) == [Step(Rule.SYMBOL, 3, 3, "g", note)]
+
+
+def test_blank_lines_are_no_change_to_what_the_patch_removes() -> None:
+    ours = module("f=2", "g", "h").replace(b"\n\n\ndef g", b"\n\n\n\ndef g")
+    found = merged(module("f", "g", "h"), ours, module("f", "h"))
+    assert found.applied
+    assert names(found) == "fh"
 
 
 def test_what_the_patch_removes_and_the_target_moved_stays_and_is_told() -> None:

@@ -202,7 +202,7 @@ ODD = "a = 1\nb = 2\nc = 3\nport = 80\nd = 4\n\né\n"  # six that tell something
 FAR = "x = 1\n" * 30
 
 
-@pytest.mark.parametrize(("left", "at"), [("abc", 0), ("abcd", 2), ("abé", 0), ("abcé", 2)])
+@pytest.mark.parametrize(("left", "at"), [("abc", 0), ("abcd", 2), ("abcé", 2)])
 @pytest.mark.parametrize("above", ["", "x = 0\n", "x = 0\n" * 3])
 def test_a_copy_has_left_most_lines_behind(left: str, at: int, above: str) -> None:
     """Of six lines; where the copy is all that fits together, git merges into it."""
@@ -212,8 +212,32 @@ def test_a_copy_has_left_most_lines_behind(left: str, at: int, above: str) -> No
     target = f"{above}[one]\n{mine}[two]\n{FAR}{ODD}{FAR}"
     found = place(hunk, Target("m.cfg", target.encode()))
     doubt = Proof(home.encode(), target.encode()).doubt(hunk, found.edit)
-    said = f"are still at line {at + above.count(chr(10))} where"
-    assert (said in doubt.why if doubt else False) == bool(at)
+    assert (doubt is not None) == bool(at)
+    assert doubt is None or f"are still at line {at + above.count(chr(10))} where" in doubt.why
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("h = 8", "x = 1\nh = 8", 2),
+        ("g = 7\n[one]", "g = 7\nx = 1\n[one]", 3),
+        ("g = 7\n[one]", "x = 1\n[one]", 2),
+        ("g = 7\n[one]", "[one]", 1),
+        ("[one]\n", "[one]\nx = 1\n", None),  # right above, and inside, and right below
+        ("[one]", "[1]", None),
+        ("b = 2\nc", "b = 2\nx = 1\nc", None),
+        ("f = 6\n[two]", "f = 6\nx = 1\n[two]", None),
+        ("[two]", "[2]", None),
+    ],
+)
+def test_own_place(old: str, new: str, line: int | None) -> None:
+    home = f"g = 7\n[one]\n{BODY}[two]\nh = 8\n"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    target = home.replace(old, new)
+    at = Proof(home.encode(), target.encode()).own_place(hunk)
+    assert (at is None) == (line is None)
+    assert at is None or target[:at].count("\n") == line
+    assert at is None or target[at:].startswith(BODY)
 
 
 def test_a_hunk_that_does_not_lie_in_the_text_has_left_nothing_there() -> None:

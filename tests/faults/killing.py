@@ -2,7 +2,7 @@
 
 A step is whatever would change something outside of the process: opening a file to
 write, renaming, deleting, making a folder, starting a child. The process gets
-SIGKILL just before the step, so that nothing of its own can tidy up.
+SIGKILL just before the step, so that nothing of its own can tidy up, or SIGINT, as by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ STEPS = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "subprocess
 
 
 class _Killer:
-    """An audit hook that kills its process at the chosen step."""
+    """An audit hook that sends its process a signal at the chosen step."""
 
-    def __init__(self, step: int) -> None:
+    def __init__(self, step: int, signum: int) -> None:
         self.left = step
+        self.signum = signum
 
     def __call__(self, event: str, values: tuple[object, ...]) -> None:
         if event in STEPS or (event == "open" and _writes(values)):
             self.left -= 1
             if not self.left:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), self.signum)
 
 
 def _writes(values: tuple[object, ...]) -> bool:
@@ -36,7 +37,7 @@ def _writes(values: tuple[object, ...]) -> bool:
     return writing and "__pycache__" not in str(path) and str(path) != os.devnull
 
 
-def killed_at(step: int, words: Sequence[str]) -> bool:
+def killed_at(step: int, words: Sequence[str], signum: int = signal.SIGKILL) -> bool:
     """Run the command line in a fork; True where it was killed, False where it ended before."""
     pid = os.fork()
     if pid == 0:
@@ -45,13 +46,14 @@ def killed_at(step: int, words: Sequence[str]) -> bool:
             null = os.open(os.devnull, os.O_RDWR)
             os.dup2(null, 1)
             os.dup2(null, 2)
-            sys.addaudithook(_Killer(step))
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
+            sys.addaudithook(_Killer(step, signum))
             status = run([*words])
         finally:
             os._exit(status)
     _, status = os.waitpid(pid, 0)
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-    return os.WIFSIGNALED(status)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) in (0, 130)
+    return os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 130
 
 
 def killed_at_each(words: Sequence[str]) -> Iterator[int]:

@@ -5,6 +5,7 @@ Every time: one line, exit 3, the repository as it was, and the next run right.
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shutil
@@ -110,14 +111,18 @@ def test_a_check_of_a_read_only_repository_needs_nothing(read_only: World, shell
     assert shell(*read_only.words("check", "--no-audit")).code == 0
 
 
-def test_a_library_that_nobody_may_write_gets_no_half_lock(world: World, shell: Shell) -> None:
+def test_a_library_that_nobody_may_write_gets_no_half_lock(
+    world: World, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, target: Path) -> Path:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "replace", refused)
     folder = world.library.root / "manifests/me"
-    lock = folder / "v1.0.0.lock"
-    lock.mkdir()  # nothing can be moved onto a folder
     done = shell(*world.words("apply", "--lock", "--no-audit"))
     assert done.code == 3
-    assert "v1.0.0.lock" in done.problems[0]
-    assert sorted(path.name for path in folder.iterdir()) == ["v1.0.0.lock", "v1.0.0.toml"]
+    assert "v1.0.0.lock: cannot be written: Read-only file system" in done.problems[0]
+    assert [path.name for path in folder.iterdir()] == ["v1.0.0.toml"]
 
 
 def refs(repo: Repo) -> dict[str, bytes]:

@@ -81,6 +81,29 @@ def test_since_a_revision_of_the_library(world: World, capsys: pytest.CaptureFix
     assert values["since"] == "HEAD"
 
 
+def test_a_target_that_fails_as_before_is_named(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    accept = '[[accept]]\ncode = "c"\npath = "p"\nsymbol = "s"\nreason = "r"\n'
+    world.manifest("team/v1.0.0", manifest_text("v1.0.0") + accept)
+    world.manifest("team/v1.3.0", manifest_text("v9", "team/v9"))
+    skip = (world.root / "manifests/team/v1.4.0.toml").read_text("utf-8")
+    world.manifest("team/v1.4.0", skip.replace("present", "absent"))
+    status(world, capsys)
+    code, text = status(world, capsys, "--since", "last")
+    head, *lines = text.splitlines()
+    assert (code, head) == (3, "backport since last: nothing changed")
+    starts = (
+        "still failed: team/v1.0.0 (manifests/team/v1.0.0.toml: accept c p s: there is no such",
+        "still conflict: team/v1.2.0 (gate-fix: pkg/gate.py: ",
+        "still error: team/v1.3.0 (",
+        "still stale: team/v1.4.0 (manifests/team/v1.4.0.toml: skip cache-fix: absent pkg/cache.py",
+    )
+    assert len(lines) == len(starts)
+    for line, start in zip(lines, starts, strict=True):
+        assert line.startswith(start)
+
+
 @pytest.mark.parametrize("ref", ["nowhere", "last"])
 def test_a_reference_that_is_none(
     world: World, capsys: pytest.CaptureFixture[str], ref: str

@@ -83,6 +83,55 @@ def test_a_stack_of_which_nothing_has_a_place_can_be_skipped(world: World, shell
 
 
 def test_what_a_stack_makes_itself_is_no_evidence(world: World, shell: Shell) -> None:
-    made = {"engine/new.py": b"a = 1\nb = 2\nc = 3\n"}
-    told = blocks(world, shell, {"engine/new.py": b"x = 0\n"}, made, {"engine/new.py": b"a = 9\n"})
-    assert 'absent = "engine/new.py: a = 1"' not in told
+    """The second hunk has no place because the first has none, so that one's evidence is its."""
+    made = {"engine/new.py": b"alpha = 1\nb = 2\nc = 3\n"}
+    change = {"engine/new.py": b"alpha = 9\n"}
+    told = blocks(world, shell, {"engine/new.py": b"x = 0\n"}, made, change)
+    lines = [line.strip() for line in told.splitlines()]
+    assert [line for line in lines if line.startswith(("when", "[["))] == [
+        "[[drop]]",
+        'when   = { present = "engine/new.py" }',
+    ] * 2
+    assert not any(line.startswith("put") for line in lines)
+
+
+def test_what_came_between_the_lines_is_named_and_holds(world: World, shell: Shell) -> None:
+    added = OLD + b"\n    def fused(self, g):\n        return g\n"
+    theirs = OLD + b"\n    def scaled(self, g):\n        return -g\n"
+    told = blocks(world, shell, {ATTENTION: theirs + b"\n\nlimit = 4\n"}, {ATTENTION: added})
+    assert "its lines are there, but nowhere together" in told
+    assert f'when   = {{ present = "{ATTENTION}: def scaled(self, g):" }}' in told
+    completed = told.replace('"before "', '"last-in Attention"')
+    assert pasted(world, shell, completed, "[[reanchor]]") == ""
+
+
+def test_a_file_that_is_renamed_is_looked_at_under_its_old_name(world: World, shell: Shell) -> None:
+    added = OLD + b"\n    def fused(self, g):\n        return g\n"
+    theirs = OLD + b"\n    def scaled(self, g):\n        return -g\n"
+    told = blocks(world, shell, {ATTENTION: theirs}, {ATTENTION: None, "engine/attn.py": added})
+    assert f'when   = {{ present = "{ATTENTION}: def scaled(self, g):" }}' in told
+
+
+def test_a_hunk_with_two_places_names_a_line_of_them(world: World, shell: Shell) -> None:
+    twice = OLD + b"\n\n" + OLD[OLD.index(b"class") :]
+    edit = OLD.replace(b"product = q * k", b"product = k * q")
+    told = blocks(world, shell, {ATTENTION: twice}, {ATTENTION: edit})
+    assert "[ambiguous]" in told
+    assert f'when   = {{ present = "{ATTENTION}: return product * self.scale" }}' in told
+
+
+def test_where_nothing_shows_the_reason_what_to_fill_in_is_told(world: World, shell: Shell) -> None:
+    """Only a blank line is gone."""
+    edit = OLD.replace(b"scale\n\n    def forward", b"scale\n        x = 1\n\n    def forward")
+    base = OLD.replace(b"scale\n\n    def forward", b"scale\n    def forward")
+    told = blocks(world, shell, {ATTENTION: base}, {ATTENTION: edit})
+    lines = [line.strip() for line in told.splitlines()]
+    at = lines.index("[[reanchor]]")
+    assert lines[at + 4 : at + 7] == [
+        (
+            "# none of its lines is missing, and none is known to have come between: "
+            "name what shows the reason,"
+        ),
+        '# as "path", "path::name" or "path: text", `present` or `absent` before the stacks',
+        f'when   = {{ absent = "{ATTENTION}: " }}',
+    ]

@@ -141,7 +141,13 @@ def test_what_a_person_must_decide_stands_in_the_manifest_as_comments(
     done = port(world, shell)
     assert done.code == 1
     assert "me/v1.0.0 -> me/v1.1.0 (1 hunk to decide)" in done.out
-    assert f'# [[reanchor]]\n# hunk   = "{hunk(world, "p2", ATTENTION)}"' in written(world)
+    line = 'absent = "engine/attention.py: return g * self.scale"'
+    block = (
+        f'[[reanchor]]\nhunk   = "{hunk(world, "p2", ATTENTION)}"\nput    = "before "\n'
+        f'reason = ""\nwhen   = {{ {line} }}'
+    )
+    assert block.replace("\n", "\n# ") in written(world)
+    assert block.replace("\n", "\n    ") in done.out
     checked = shell(
         "check", "--target", "me/v1.1.0", "--repo", world.repo.path, "--root", world.library.root
     )
@@ -264,6 +270,18 @@ def test_a_decision_that_would_not_fit_is_not_offered(world: World, shell: Shell
     world.library.manifest("cache")
     done = port(world, shell)
     assert done.code == 1
+    assert "decided for" not in done.out
+
+
+def test_a_decision_whose_evidence_does_not_hold_is_not_offered(world: World, shell: Shell) -> None:
+    entry = reanchored(world, "last-in Attention").partition("when")[0]
+    locked(world, shell, f'{entry}when = {{ absent = "{ATTENTION}: limit = 4" }}\n')
+    changed = ENGINE[ATTENTION].replace(b"return g * self.scale", b"return self.scale * g")
+    release(world, {ATTENTION: changed + b"\n\nlimit = 4\n"})
+    world.library.manifest("cache")
+    done = port(world, shell)
+    assert done.code == 1
+    assert "1 hunk to decide" in done.out
     assert "decided for" not in done.out
 
 

@@ -225,6 +225,40 @@ def test_a_branch_as_it_was_made_is_nothing_to_take_back(world: World, shell: Sh
     assert "there is nothing to take back" in done.out
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [("Stack: ", "Notes.\n\nStack: ", "Notes."), ("It is faster.", "", "It is faster.")],
+    ids=["more words", "fewer words"],
+)
+@pytest.mark.parametrize("files", [{}, {ATTENTION: TURNED}], ids=["alone", "with files"])
+def test_a_message_that_was_changed_is_told_with_where_it_comes_from(
+    files: Mapping[str, bytes],
+    old: str,
+    new: str,
+    line: str,
+    world: World,
+    shell: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    emitted(world, shell)
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "1700000999 +0000")
+    words = world.repo.message(BRANCH).decode().replace(old, new)
+    amend(world, files)
+    world.repo.git("commit", "-q", "--amend", "-m", words)
+    world.repo.git("branch", "-f", BRANCH, "HEAD")
+    into = ("--into", "patch") if files else ()
+    done = refresh(world, shell, *into)
+    assert done.code == 1
+    tip = world.repo.git("rev-parse", "--short=12", BRANCH)
+    assert (
+        f"note: the message of {tip} was changed ({line!r}), and only files are taken back: it is "
+        f"made of `title` and `why` in patches/cache/stack.toml and of the reasons in {MANIFEST}; "
+        "write it there, and `backport apply --target me/v1.0.0` makes the commit anew"
+    ) in done.out.splitlines()
+    assert ("there is nothing to take back" in done.out) is not bool(files)
+    assert json.loads(refresh(world, shell, "--json").out)["reworded"][0]["stack"] == "cache"
+
+
 def test_a_dry_run_proves_and_writes_nothing(world: World, shell: Shell) -> None:
     emitted(world, shell)
     amend(world, {ATTENTION: TURNED})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from backport.errors import EnvironmentProblem
 from backport.workflows import port
-from backport.workflows.writing import write_files
+from backport.writing import finish, write_files
 
 OLD = {"m/v2.toml": b"names mine.patch", "m/v2/mine.patch": b"a person's"}
 NEW: dict[str, bytes | None] = {
@@ -48,6 +49,24 @@ def root(tmp_path: Path) -> Path:
 def test_what_is_written_stands_and_what_is_stale_is_gone(root: Path) -> None:
     write_files(root, NEW)
     assert content(root) == {name: data for name, data in NEW.items() if data is not None}
+
+
+def test_what_many_runs_write_at_once_is_all_there(tmp_path: Path) -> None:
+    (tmp_path / "patches").mkdir()
+    pids = []
+    for number in range(4):
+        pids.append(os.fork())
+        if pids[-1] == 0:
+            status = 1
+            try:
+                for turn in range(20):
+                    write_files(tmp_path, {f"patches/s{number}/{turn}": b"x", "patches/all": b"y"})
+                    finish(tmp_path)
+                status = 0
+            finally:
+                os._exit(status)
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids] == [0] * 4
+    assert len(content(tmp_path)) == 4 * 20 + 1
 
 
 def test_a_full_disk_leaves_every_old_file_and_no_part(root: Path, full: None) -> None:
