@@ -111,6 +111,14 @@ def test_silence(text: str) -> None:
     assert said(BASE, {"eng/new.py": source(text)}, checks={"awaits"}) == []
 
 
+def test_a_function_that_other_code_replaces() -> None:
+    base = BASE | {"eng/patch.py": "def run(engine):\n    engine.abort = print\n"}
+    text = source("fetch(1)\nengine.abort(1)")
+    assert said(base, {"eng/new.py": text}, checks={"awaits"}) == [
+        "eng/new.py:6 never-awaited fetch"
+    ]
+
+
 def test_a_mock_in_a_test_may_be_either() -> None:
     assert said(BASE, {"tests/test_new.py": source("fetch(1)")}, checks={"awaits"}) == []
 
