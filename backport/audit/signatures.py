@@ -10,8 +10,10 @@ from backport.audit.externals import MODULES, TRANSPARENT
 from backport.audit.records import (
     EITHER,
     KEYWORD,
+    KEYWORDS,
     MAKES_SAME,
     SAME,
+    VARIADIC,
     Class,
     Field,
     Function,
@@ -29,6 +31,7 @@ _PASSING = frozenset(
 )
 _KERNELS = frozenset({"triton.jit"})
 _TUNERS = frozenset({"triton.autotune", "triton.heuristics"})
+_ANYTHING = [VARIADIC, KEYWORDS]
 _PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic"})
 
 
@@ -73,7 +76,8 @@ class Signatures:
                 return self._initializer(cls)
             if self.is_dataclass(cls):
                 return self.fields(value)
-        return None if chain.open else ()
+        made = any("__new__" in cls.cls.members for cls in chain.order if cls.cls is not None)
+        return None if chain.open or made else ()  # object's own ignores what a `__new__` takes
 
     def _external(self, value: Value, base: str) -> Parameters | None:
         """What the constructor of a known base of another project takes."""
@@ -224,7 +228,7 @@ def _transforms(function: Function | None) -> bool:
 def _takes_anything(cls: Class, name: str) -> bool:
     """True for `(cls, *args, **kwargs)`, which leaves the arguments to `__init__`."""
     functions = (binding.function for binding in cls.members[name])
-    return all(f is not None and len(f.parameters) == 3 for f in functions)
+    return all(f is not None and [p.kind for p in f.parameters[1:]] == _ANYTHING for f in functions)
 
 
 def _defines(classes: tuple[Value, ...], name: str) -> bool:

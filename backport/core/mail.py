@@ -138,6 +138,9 @@ def _decoded(mail: _Mail, data: bytes) -> _Mail:
         )
     if content.startswith("text/html"):
         raise PatchError(mail.body_line, HTML)
+    if content.startswith("multipart/"):
+        problem = "the mail has several parts; `backport import` takes the patch out of it"
+        raise PatchError(mail.body_line, problem)
     encoding = headers.get("content-transfer-encoding", "").lower()
     if encoding in ("quoted-printable", "base64"):
         from email import message_from_bytes

@@ -11,6 +11,7 @@ import re
 
 from backport.core.binary import BinaryError, read_binary
 from backport.core.cursors import Cursor, PatchError, split_lines
+from backport.core.dataless import is_without_data
 from backport.core.hunk_parsing import RANGE, read_hunks
 from backport.core.patches import Binary, FilePatch
 from backport.core.paths import decode, parents, unquote, unsafe
@@ -21,12 +22,6 @@ _INDEX = re.compile(rb"index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))
 _MODES = {"100644", "100755", "120000", "160000"}
 _NULL = "/dev/null"
 _FILE_STARTS = (b"diff ", b"Index: ", b"--- ", b"=====")
-_NO_DATA_STARTS = (b"Binary file", b"Only in ", b"Cannot display: ", b"Symbolic links ", b"File ")
-_NO_DATA = (  # what other tools than git write instead of a change
-    rb"Binary files .+ and .+ differ|Binary file .+ has changed(?: to .+)?|Only in .+: .+"
-    rb"|Cannot display: file marked as a binary type\.|Symbolic links .+ and .+ differ"
-    rb"|File .+ is an? .+ while file .+ is an? .+"
-)
 _EPOCH = rb".*\t(1969-12-31|1970-01-01) (\d\d):(\d\d):00(?:\.0+)? ([-+])(\d\d):?(\d\d)"
 
 
@@ -76,7 +71,9 @@ def _pass_over(cursor: Cursor, below_a_diff: bool) -> None:
     A message may hold such lines; raises where a tool wrote them, below a diff or beside one.
     """
     first = cursor.at
-    while _is_without_data(cursor.peek()):
+    while is_without_data(cursor.peek()) or (
+        cursor.at > first and cursor.peek().startswith((b"  > ", b"  < "))  # a submodule's commits
+    ):
         cursor.at += 1
     above = cursor.lines[first - 1] if first else _FILE_STARTS[0]
     beside = above.startswith(_FILE_STARTS) or cursor.peek().startswith(_FILE_STARTS)
@@ -86,12 +83,9 @@ def _pass_over(cursor: Cursor, below_a_diff: bool) -> None:
         cursor.at = first
         raise cursor.fail(
             f"{decode(cursor.peek())!r} tells of a change without its data; "
-            "write the diff with `git diff --binary` or `hg diff --git`, or take the line out"
+            "write the diff with `git diff --binary --submodule=short` or `hg diff --git`, "
+            "or take the line out"
         )
-
-
-def _is_without_data(line: bytes) -> bool:
-    return line.startswith(_NO_DATA_STARTS) and re.fullmatch(_NO_DATA, line) is not None
 
 
 # ---------------------------------------------------------------- file headers

@@ -453,3 +453,36 @@ def test_a_submodule_that_its_package_imports_from_itself(own: str) -> None:
     )
     found = [f"use.py:{line} too-many-arguments Engine.step()" for line in (4, 5)]
     assert said(base, {"use.py": text}) == found
+
+
+@pytest.mark.parametrize("takes", ["a, b=1", "*args, **kwargs", "a, *rest"])
+@pytest.mark.parametrize("used", ["One(1, b=2)", "Child(1, 2)", "One(1, 2, 3, c=4)"])
+def test_a_class_that_makes_its_objects_itself(takes: str, used: str) -> None:
+    """Without an `__init__`, that of object ignores what `__new__` takes."""
+    base = {
+        "pkg/one.py": f"""
+            class One:
+                def __new__(cls, {takes}):
+                    return super().__new__(cls)
+
+
+            class Child(One):
+                pass
+            """
+    }
+    assert said(base, {"use.py": f"from pkg.one import Child, One\n\nprint(Child, {used})\n"}) == []
+
+
+def test_a_class_that_hands_on_what_it_is_made_with() -> None:
+    base = {
+        "pkg/one.py": """
+            class One:
+                def __new__(cls, *args, **kwargs):
+                    return super().__new__(cls)
+
+                def __init__(self, a):
+                    self.a = a
+            """
+    }
+    text = "from pkg.one import One\n\nOne(1, 2)\n"
+    assert said(base, {"use.py": text}) == ["use.py:3 too-many-arguments One()"]

@@ -9,7 +9,7 @@ import pytest
 from backport.audit.checks import opinions
 from backport.core.outcomes import Status
 from backport.tools import found
-from tests.audit.builders import results
+from tests.audit.builders import results, said
 
 needs_ruff = pytest.mark.skipif(found("ruff") is None, reason="ruff is not installed")
 
@@ -34,6 +34,16 @@ def test_ruff_does_not_repeat_what_the_audit_says() -> None:
 
 
 @needs_ruff
+@pytest.mark.parametrize("head", ["for i, x in enumerate(xs):", "while x := xs.pop():"])
+def test_what_an_earlier_turn_of_a_loop_has_bound(head: str) -> None:
+    text = (
+        f"def f(xs, i=0):\n    {head}\n        if i:\n            print(prev)\n        prev = x\n"
+    )
+    assert said({}, {"a.py": text}, checks={"ruff", "names"}) == []
+    other = text.replace("prev = x", "other = x")
+    assert len(said({}, {"a.py": other}, checks={"ruff", "names"})) == 1
+
+
 def test_an_imported_fixture_may_be_a_parameter() -> None:
     text = "from helpers import plugged\n\n\ndef test_a({}plugged):\n    assert plugged\n"
     assert results({}, {"test_a.py": text.format("")})["ruff"].findings == ()

@@ -297,6 +297,14 @@ def test_a_patch_cut_within_a_hunk_is_refused() -> None:
 # ---------------------------------------------------------------- several mails
 
 
+def test_a_mail_of_several_parts_is_told() -> None:
+    head = b"From: A <a@b.c>\nSubject: x\nContent-Type: multipart/mixed; boundary=part\n\n"
+    diff = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"
+    with pytest.raises(PatchError, match="several parts; `backport import` takes") as error:
+        parse_patch(head + b"--part\n\n" + diff + b"--part--\n", "p")
+    assert error.value.line == 5
+
+
 def test_an_mbox_is_split_at_its_separators() -> None:
     first, second = mail("[PATCH 1/2] one", DIFF), mail("[PATCH 2/2] two", DIFF)
     assert split_mbox(first + second) == [(1, first), (first.count(b"\n") + 1, second)]

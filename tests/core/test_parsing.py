@@ -548,6 +548,11 @@ NO_DATA = (
     b"Cannot display: file marked as a binary type.",
     b"Symbolic links a/l and b/l differ",
     b"File a/x is a directory while file b/x is a regular file",
+    b"Submodule third fa31e3d..5ce9fb4:",
+    b"Submodule third 0000000...5ce9fb4 (new submodule)",
+    b"Submodule third contains modified content",
+    b"* Unmerged path g",
+    b"Property changes on: f",
 )
 
 
@@ -568,6 +573,12 @@ def test_a_change_without_its_data_is_refused_where_it_stands(told: bytes) -> No
 def test_prose_of_a_message_that_reads_like_it_is_no_change(told: bytes) -> None:
     message = b"A message.\n\n" + told + b"\nand so on.\n" + told + b"\n---\n\n"
     assert [file.path for file in parse_diff(message + PLAIN)] == ["f"]
+
+
+def test_a_submodule_and_its_commits_above_the_diff_are_refused() -> None:
+    told = b"Submodule third fa31e3d..5ce9fb4:\n  > second\n  < first\n"
+    assert refusal(b"A message.\n\n" + told + PLAIN)[0] == 3
+    assert refusal(PLAIN + told)[0] == PLAIN.count(b"\n") + 1
 
 
 def test_a_message_above_what_diff_tells_does_not_hide_it() -> None:

@@ -45,6 +45,8 @@ def ruff(subject: Subject) -> Iterator[Finding]:
                 continue  # pytest's way to take an imported fixture
             if _is_given(subject, path, code, item["message"]):
                 continue
+            if code == "F821" and _is_from_before(subject, path, item["message"], place["row"]):
+                continue
             if code != "syntax" and item["code"]:
                 rule = RUFF._replace(mend=f"see what ruff says of it (`ruff rule {code}`)")
                 message = f"{item['message']} ({code})"
@@ -60,6 +62,20 @@ def _is_given(subject: Subject, path: str, code: str, message: str) -> bool:
     if code == "F822":
         return subject.resolver.member(path, name[1]) is not None
     return code == "F821" and may_be_global(subject, path, name[1])
+
+
+def _is_from_before(subject: Subject, path: str, message: str, row: int) -> bool:
+    """True where a loop around the line binds the name: an earlier turn may have."""
+    name, read = _QUOTED.search(message), subject.read(path)
+    loops = (
+        node
+        for node in ast.walk(read.source.tree if read is not None else ast.Module([], []))
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While)
+        and node.lineno <= row <= (node.end_lineno or 0)
+    )
+    stored = (n.id for loop in loops for n in ast.walk(loop)
+              if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))  # fmt: skip
+    return name is not None and name[1] in stored
 
 
 def _is_parameter(subject: Subject, path: str, row: int, column: int) -> bool:
