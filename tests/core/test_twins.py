@@ -315,3 +315,16 @@ def test_a_result_that_is_new_to_the_file_is_not_at_home() -> None:
     found = Proof(HOME.encode(), target.encode()).doubt(hunk, None)
     assert found is not None
     assert found.why == "its result stands here where another place of that text was"
+
+
+def test_the_very_top_of_a_text_is_a_place() -> None:
+    hunk = parse_diff(diff("m.cfg", BODY, BODY.replace("b = 2", "b = 3")))[0].hunks[0]
+    assert Proof(BODY.encode(), f"{BODY}x = 1\n".encode()).own_place(hunk) == 0
+
+
+def test_a_result_that_is_new_beside_a_place_in_conflict_is_not_doubted() -> None:
+    """Where no merge tells and home has nothing like it, the result that stands counts."""
+    home = f"[one]\n{BODY}"
+    hunk = parse_diff(diff("m.cfg", home, home.replace("80", "81")))[0].hunks[0]
+    target = f"[one]\n{BODY.replace('80', '99')}{FAR}{BODY.replace('80', '81')}"
+    assert Proof(home.encode(), target.encode()).doubt(hunk, None) is None
