@@ -142,12 +142,19 @@ def finding(
 ) -> Finding:
     """A finding at a node of a file (None: in the file as a whole)."""
     line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1
-    found = finding_at(path, line, rule, message, symbol, column=column)
-    return found._replace(severity=Severity.WARNING) if warns else found
+    return finding_at(path, line, rule, message, symbol, column=column, warns=warns)
 
 
 def finding_at(
-    path: str, line: int, rule: Rule, message: str, symbol: str, *, column: int = 1
+    path: str,
+    line: int,
+    rule: Rule,
+    message: str,
+    symbol: str,
+    *,
+    column: int = 1,
+    warns: bool = False,
 ) -> Finding:
     """A fault at a line of a file, both from 1 (0 and column 0: the file as a whole)."""
-    return Finding(path, line, column, Severity.ERROR, rule.code, message, symbol, rule.mend)
+    severity = Severity.WARNING if warns else Severity.ERROR
+    return Finding(path, line, column, severity, rule.code, message, symbol, rule.mend)

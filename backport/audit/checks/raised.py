@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from backport.audit.requirements import canonical, is_read, oldest
 from backport.audit.subject import Check, Rule, Subject, finding_at
 from backport.audit.versions import Version
-from backport.core.outcomes import Finding, Severity
+from backport.core.outcomes import Finding
 from backport.core.paths import decode
 
 RAISED = Rule(
@@ -24,17 +24,18 @@ _NAMED = re.compile(r"([A-Za-z0-9][\w.-]*?)(?:_BRANCH|\[[^\]\n]*\])?\s*(?:[~=!<>
 def check(subject: Subject) -> Iterator[Finding]:
     """Lower bounds in one of the changed requirement files that the pristine tree's lie below."""
     had = subject.had
-    for path in sorted(filter(is_read, subject.touched)) if had else ():
+    if had is None:
+        return
+    for path in sorted(filter(is_read, subject.touched)):
         entry = subject.entry(path)
         text = decode(entry.data) if entry is not None else ""
         lines = {canonical(m[1]): text.count("\n", 0, m.start()) + 1 for m in _NAMED.finditer(text)}
         for project, line in lines.items():
-            was = oldest(project, [path], had, subject.minimum) if had else None
+            was = oldest(project, [path], had, subject.minimum)
             now = oldest(project, [path], subject.entry, subject.minimum)
             if was and now and now.release > was.release:
                 message = f"`{project}` is asked for from {_shown(now)}, not from {_shown(was)}"
-                found = finding_at(path, line, RAISED, message, project)
-                yield found._replace(severity=Severity.WARNING)
+                yield finding_at(path, line, RAISED, message, project, warns=True)
 
 
 CHECK = Check(check, (RAISED,), per_file=False, compared=False)
