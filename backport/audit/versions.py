@@ -27,6 +27,11 @@ class Version(NamedTuple):
     post: int
     dev: int
 
+    @property
+    def number(self) -> str:
+        """The release number as text."""
+        return ".".join(map(str, self.release))
+
 
 def parse(text: str) -> Version | None:
     """The version that a tag or pin names; None for a branch, a commit or anything else."""

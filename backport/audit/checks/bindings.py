@@ -9,7 +9,7 @@ from typing import NamedTuple
 from backport.audit.schemas import literals, split
 from backport.audit.subject import Check, Rule, Subject, finding_at
 from backport.audit.worker import NATIVE
-from backport.core.outcomes import Finding, Severity
+from backport.core.outcomes import Finding
 from backport.core.paths import decode
 
 TWICE = Rule(
@@ -82,8 +82,7 @@ def _found(path: str, bound: Bound) -> Finding:
     if bound.backend is None:
         return finding_at(path, bound.line, TWICE, f"`{symbol}` is defined a second time", symbol)
     message = f"`{symbol}` is implemented for {bound.backend or 'any backend'} a second time"
-    found = finding_at(path, bound.line, TWICE, message, f"{symbol}({bound.backend})")
-    return found._replace(severity=Severity.WARNING)
+    return finding_at(path, bound.line, TWICE, message, f"{symbol}({bound.backend})", warns=True)
 
 
 def _bindings(text: str) -> Iterator[Bound]:

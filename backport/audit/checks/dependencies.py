@@ -98,8 +98,7 @@ def _steps(here: Version, ahead: Version) -> int:
 
 
 def _message(name: str, project: str, here: Version, ahead: Version) -> str:
-    lowest, highest = (".".join(map(str, version.release)) for version in (here, ahead))
     return (
         f"`{name}` is used nowhere in the target, which takes {project} from "
-        f"{lowest}; the patch's home takes it from {highest}"
+        f"{here.number}; the patch's home takes it from {ahead.number}"
     )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from backport.audit.requirements import canonical, is_read, oldest
 from backport.audit.subject import Check, Rule, Subject, finding_at
-from backport.audit.versions import Version
 from backport.core.outcomes import Finding
 from backport.core.paths import decode
 
@@ -34,12 +33,8 @@ def check(subject: Subject) -> Iterator[Finding]:
             was = oldest(project, [path], had, subject.minimum)
             now = oldest(project, [path], subject.entry, subject.minimum)
             if was and now and now.release > was.release:
-                message = f"`{project}` is asked for from {_shown(now)}, not from {_shown(was)}"
+                message = f"`{project}` is asked for from {now.number}, not from {was.number}"
                 yield finding_at(path, line, RAISED, message, project, warns=True)
 
 
 CHECK = Check(check, (RAISED,), per_file=False, compared=False)
-
-
-def _shown(version: Version) -> str:
-    return ".".join(map(str, version.release))
